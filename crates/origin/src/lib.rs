@@ -1,0 +1,4 @@
+//! Where things come from.
+
+pub mod digest;
+pub mod tree;
