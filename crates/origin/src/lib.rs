@@ -1,5 +1,6 @@
 //! Where things come from.
 
+pub mod address;
 pub mod allow;
 pub mod digest;
 pub mod host;
