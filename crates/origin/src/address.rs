@@ -147,11 +147,7 @@ pub fn classify(address: IpAddr) -> AddressClass {
         IpAddr::V4(address) => classify_v4(address),
         IpAddr::V6(address) => classify_v6(address),
     };
-    if class.is_global() && is_metadata(address) {
-        AddressClass::CloudPlatform
-    } else {
-        class
-    }
+    if class.is_global() && is_metadata(address) { AddressClass::CloudPlatform } else { class }
 }
 
 /// The first row that holds the address; no row means global.
@@ -181,9 +177,9 @@ pub fn is_metadata(address: IpAddr) -> bool {
     METADATA.contains(&address)
         || match address {
             IpAddr::V4(_) => false,
-            IpAddr::V6(address) => embedded_ipv4(address)
-                .into_iter()
-                .any(|inner| METADATA.contains(&IpAddr::V4(inner))),
+            IpAddr::V6(address) => {
+                embedded_ipv4(address).into_iter().any(|inner| METADATA.contains(&IpAddr::V4(inner)))
+            }
         }
 }
 

@@ -36,9 +36,7 @@ impl AllowEntry {
         }
         refuse_hazard(&url)?;
         if !url.raw_path().ends_with('/') {
-            return Err(AllowEntryError::NoTrailingSlash {
-                corrected: format!("{text}/"),
-            });
+            return Err(AllowEntryError::NoTrailingSlash { corrected: format!("{text}/") });
         }
         let mut segments = decoded_segments(&url);
         // The empty text after the last slash is not a segment of the prefix.
@@ -103,9 +101,7 @@ fn decoded_segments(url: &HttpsUrl) -> Vec<Vec<u8>> {
     let path = url.raw_path().strip_prefix('/');
     let segments = path.into_iter().flat_map(|path| path.split('/'));
     // The reader has checked every escape, so nothing fails here; the raw text would match nothing decoded.
-    segments
-        .map(|raw| percent::decode(raw.as_bytes()).unwrap_or_else(|_| raw.as_bytes().to_vec()))
-        .collect()
+    segments.map(|raw| percent::decode(raw.as_bytes()).unwrap_or_else(|_| raw.as_bytes().to_vec())).collect()
 }
 
 /// Entries in the order in which they are tried. An empty list allows nothing.
@@ -156,9 +152,7 @@ impl AllowList {
 
 impl FromIterator<AllowEntry> for AllowList {
     fn from_iter<I: IntoIterator<Item = AllowEntry>>(entries: I) -> Self {
-        Self {
-            entries: entries.into_iter().collect(),
-        }
+        Self { entries: entries.into_iter().collect() }
     }
 }
 
@@ -188,18 +182,12 @@ impl EffectiveAllowList {
     /// Decides about `url`.
     pub fn permits(&self, url: &HttpsUrl) -> Verdict<'_> {
         if let Err(error) = refuse_hazard(url) {
-            return Verdict::Denied {
-                reason: DenyReason::AmbiguousUrl(error),
-            };
+            return Verdict::Denied { reason: DenyReason::AmbiguousUrl(error) };
         }
         match (self.harness.matching(url), self.org.matching(url)) {
             (Some(harness), Some(org)) => Verdict::Allowed { harness, org },
-            (None, _) => Verdict::Denied {
-                reason: DenyReason::NotInHarnessList,
-            },
-            (Some(_), None) => Verdict::Denied {
-                reason: DenyReason::NotInOrgList,
-            },
+            (None, _) => Verdict::Denied { reason: DenyReason::NotInHarnessList },
+            (Some(_), None) => Verdict::Denied { reason: DenyReason::NotInOrgList },
         }
     }
 }

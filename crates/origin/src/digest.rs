@@ -58,9 +58,7 @@ impl FromStr for Sha256Digest {
             return Err(DigestError::Length { found: text.len() });
         }
         if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-            return Err(DigestError::UpperCase {
-                corrected: text.to_ascii_lowercase(),
-            });
+            return Err(DigestError::UpperCase { corrected: text.to_ascii_lowercase() });
         }
         for (slot, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
             *slot = pair.iter().fold(0, |value, digit| value << 4 | hex_value(*digit));
@@ -71,11 +69,7 @@ impl FromStr for Sha256Digest {
 
 /// The value of a lower-case hexadecimal digit that is known to be one.
 const fn hex_value(digit: u8) -> u8 {
-    if digit.is_ascii_digit() {
-        digit - b'0'
-    } else {
-        digit.wrapping_sub(b'a').wrapping_add(10)
-    }
+    if digit.is_ascii_digit() { digit - b'0' } else { digit.wrapping_sub(b'a').wrapping_add(10) }
 }
 
 /// Computes a digest over bytes that arrive in pieces.

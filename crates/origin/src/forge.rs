@@ -33,9 +33,7 @@ impl PathKind {
         match segment {
             "tree" => Ok(Self::Tree),
             "blob" => Ok(Self::Blob),
-            _ => Err(ForgeUrlError::PathKind {
-                found: segment.to_owned(),
-            }),
+            _ => Err(ForgeUrlError::PathKind { found: segment.to_owned() }),
         }
     }
 
@@ -76,9 +74,7 @@ impl ForgeUrl {
     pub fn parse(url: &HttpsUrl, hosts: &ForgeHosts) -> Result<Self, ForgeUrlError> {
         let kind = hosts
             .kind_of(url.host())
-            .ok_or_else(|| ForgeUrlError::UnknownHost {
-                host: url.host().to_owned(),
-            })?;
+            .ok_or_else(|| ForgeUrlError::UnknownHost { host: url.host().to_owned() })?;
         let segments = readable_segments(url)?;
         let parts = match kind {
             ForgeKind::GitHub => split_github(&segments)?,
@@ -188,12 +184,7 @@ fn split_github(segments: &[String]) -> Result<Parts<'_>, ForgeUrlError> {
     match segments {
         [_, _, path_kind, reference, path @ ..] => {
             let project = segments.get(..2).unwrap_or_default();
-            Ok(Parts {
-                project,
-                path_kind,
-                reference,
-                path,
-            })
+            Ok(Parts { project, path_kind, reference, path })
         }
         _ => Err(ForgeUrlError::too_short(ForgeKind::GitHub)),
     }
@@ -201,18 +192,12 @@ fn split_github(segments: &[String]) -> Result<Parts<'_>, ForgeUrlError> {
 
 /// Splits `/{groups}/{repo}/-/{kind}/{ref}[/{path}]` at the first `-`, which no group or project may be called.
 fn split_gitlab(segments: &[String]) -> Result<Parts<'_>, ForgeUrlError> {
-    let mark = segments
-        .iter()
-        .position(|segment| segment == "-")
-        .ok_or(ForgeUrlError::NoSeparator)?;
+    let mark = segments.iter().position(|segment| segment == "-").ok_or(ForgeUrlError::NoSeparator)?;
     let (project, rest) = segments.split_at(mark);
     match (project, rest) {
-        ([_, _, ..], [_, path_kind, reference, path @ ..]) => Ok(Parts {
-            project,
-            path_kind,
-            reference,
-            path,
-        }),
+        ([_, _, ..], [_, path_kind, reference, path @ ..]) => {
+            Ok(Parts { project, path_kind, reference, path })
+        }
         _ => Err(ForgeUrlError::too_short(ForgeKind::GitLab)),
     }
 }
@@ -230,9 +215,7 @@ fn readable_segments(url: &HttpsUrl) -> Result<Vec<String>, ForgeUrlError> {
         return Err(ForgeUrlError::Fragment);
     }
     let segments = url.raw_path().split('/').filter(|segment| !segment.is_empty());
-    segments
-        .map(|raw| decode_segment(raw).ok_or(ForgeUrlError::NotUtf8))
-        .collect()
+    segments.map(|raw| decode_segment(raw).ok_or(ForgeUrlError::NotUtf8)).collect()
 }
 
 /// One segment as text.
@@ -244,9 +227,7 @@ fn decode_segment(raw: &str) -> Option<String> {
 fn is_name(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('-')
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
 /// The owner with all its groups.
@@ -260,31 +241,20 @@ fn checked_owner(groups: &[String]) -> Result<String, ForgeUrlError> {
 /// The repository without the `.git` of clone URLs, which would otherwise be appended twice.
 fn checked_repo(text: &str) -> Result<String, ForgeUrlError> {
     let repo = text.strip_suffix(".git").unwrap_or(text);
-    if is_name(repo) {
-        Ok(repo.to_owned())
-    } else {
-        Err(ForgeUrlError::Name {
-            name: text.to_owned(),
-        })
-    }
+    if is_name(repo) { Ok(repo.to_owned()) } else { Err(ForgeUrlError::Name { name: text.to_owned() }) }
 }
 
 /// A ref that no tool can take for an option; git itself forbids such names.
 fn checked_reference(text: &str) -> Result<String, ForgeUrlError> {
     if text.starts_with('-') {
-        return Err(ForgeUrlError::Reference {
-            reference: text.to_owned(),
-        });
+        return Err(ForgeUrlError::Reference { reference: text.to_owned() });
     }
     Ok(text.to_owned())
 }
 
 /// Whether `reference` is a full commit id.
 fn is_commit(reference: &str) -> bool {
-    reference.len() == 40
-        && reference
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    reference.len() == 40 && reference.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]

@@ -40,10 +40,7 @@ impl HostPattern {
             (None, Some(address)) => Matcher::Address(address),
             (None, None) => Matcher::Name(checked_name(text)?),
         };
-        Ok(Self {
-            text: text.to_owned(),
-            matcher,
-        })
+        Ok(Self { text: text.to_owned(), matcher })
     }
 
     /// Whether `host` (no port; IPv6 with or without brackets) is covered.

@@ -24,9 +24,9 @@ pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>, BadEscape> {
 /// Reads the two digits after a `%`.
 fn read_escape(digits: &[u8]) -> Option<(u8, &[u8])> {
     let (pair, after) = digits.split_at_checked(2)?;
-    let value = pair.iter().try_fold(0, |value, digit| {
-        char::from(*digit).to_digit(16).map(|digit| value * 16 + digit)
-    })?;
+    let value = pair
+        .iter()
+        .try_fold(0, |value, digit| char::from(*digit).to_digit(16).map(|digit| value * 16 + digit))?;
     Some((u8::try_from(value).ok()?, after))
 }
 
@@ -44,9 +44,7 @@ pub(crate) fn escape_into(out: &mut String, bytes: &[u8], keep: impl Fn(u8) -> b
 
 /// The upper-case digit that escapes are written with.
 fn hex_digit(value: u8) -> char {
-    char::from_digit(u32::from(value), 16)
-        .unwrap_or('0')
-        .to_ascii_uppercase()
+    char::from_digit(u32::from(value), 16).unwrap_or('0').to_ascii_uppercase()
 }
 
 /// Whether a byte stands for itself in one path segment.
@@ -62,13 +60,7 @@ mod tests {
     fn decodes_once_and_reports_where_it_fails() {
         assert_eq!(decode(b"a%2Fb%2f%25"), Ok(b"a/b/%".to_vec()));
         assert_eq!(decode(b"%2541"), Ok(b"%41".to_vec()));
-        for (text, offset) in [
-            (&b"ab%"[..], 2),
-            (b"%4", 0),
-            (b"x%zz", 1),
-            (b"%+1", 0),
-            (b"%4\xc3", 0),
-        ] {
+        for (text, offset) in [(&b"ab%"[..], 2), (b"%4", 0), (b"x%zz", 1), (b"%+1", 0), (b"%4\xc3", 0)] {
             assert_eq!(decode(text), Err(BadEscape(offset)), "{text:?}");
         }
     }

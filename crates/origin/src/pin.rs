@@ -28,9 +28,9 @@ pub fn split_integrity(text: &str) -> Result<(&str, Sha256Digest), PinError> {
     };
     match hex.parse() {
         Ok(digest) => Ok((clean, digest)),
-        Err(DigestError::UpperCase { corrected }) => Err(PinError::UpperCase {
-            corrected: format!("#{MARK}{corrected}"),
-        }),
+        Err(DigestError::UpperCase { corrected }) => {
+            Err(PinError::UpperCase { corrected: format!("#{MARK}{corrected}") })
+        }
         Err(source @ (DigestError::Length { .. } | DigestError::NotHex { .. })) => {
             Err(PinError::Digest { source })
         }
@@ -43,9 +43,7 @@ fn unknown_fragment(fragment: &str) -> PinError {
     let Some((_, after)) = fragment.split_at_checked(6).filter(|(name, _)| is_name(name)) else {
         return PinError::NotAPin { corrected: None };
     };
-    let hex = ["=", ":", "-", "%3D", "%3d"]
-        .iter()
-        .find_map(|separator| after.strip_prefix(separator));
+    let hex = ["=", ":", "-", "%3D", "%3d"].iter().find_map(|separator| after.strip_prefix(separator));
     let corrected = hex
         .filter(|hex| hex.len() == HEX_LEN && hex.bytes().all(|byte| byte.is_ascii_hexdigit()))
         .map(|hex| format!("#{MARK}{}", hex.to_ascii_lowercase()));
@@ -73,10 +71,7 @@ impl PinnedUrl {
         // Checked with its fragment, so that a corrected spelling in the error still carries the pin.
         refuse_hazard(&HttpsUrl::parse(text)?)?;
         let (clean, digest) = split_integrity(text)?;
-        Ok(Self {
-            url: RemoteUrl::parse(clean)?,
-            digest,
-        })
+        Ok(Self { url: RemoteUrl::parse(clean)?, digest })
     }
 
     /// The URL without the pin: what is requested and what allow-lists see.
@@ -150,10 +145,7 @@ impl PinError {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::Missing => "append `#sha256=` and the digest; `fullsend pin <url>` computes it".to_owned(),
-            Self::NotAPin {
-                corrected: Some(corrected),
-            }
-            | Self::UpperCase { corrected } => {
+            Self::NotAPin { corrected: Some(corrected) } | Self::UpperCase { corrected } => {
                 format!("write `{corrected}`")
             }
             Self::NotAPin { corrected: None } | Self::Digest { .. } => {

@@ -69,9 +69,7 @@ impl Reference {
     /// Reads `text` as one or the other, never guessing.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         match HttpsUrl::parse(text) {
-            Ok(_) => PinnedUrl::parse(text)
-                .map(Self::Remote)
-                .map_err(|error| unpinned(text, error)),
+            Ok(_) => PinnedUrl::parse(text).map(Self::Remote).map_err(|error| unpinned(text, error)),
             Err(error) if has_scheme(text) => Err(scheme_error(error)),
             Err(_) => LocalPath::parse(text).map(Self::Local),
         }
@@ -85,9 +83,7 @@ impl Reference {
             Self::Remote(pinned) => pinned.url().base_name(),
             Self::Local(path) => {
                 let name = path.as_str().trim_end_matches('/').rsplit('/').next()?;
-                Some(name)
-                    .filter(|name| !matches!(*name, "" | "." | ".."))
-                    .map(str::to_owned)
+                Some(name).filter(|name| !matches!(*name, "" | "." | "..")).map(str::to_owned)
             }
         }
     }
@@ -125,23 +121,19 @@ fn refuse_url_lookalike(text: &str) -> Result<(), ReferenceError> {
     // `0://x` has no valid scheme, and is not a path that anyone means either.
     let before = trimmed.split_once("://").map(|(before, _)| before);
     match before.filter(|before| !before.contains('/')) {
-        Some(scheme) => Err(ReferenceError::UnsupportedScheme {
-            scheme: scheme.to_ascii_lowercase(),
-        }),
+        Some(scheme) => Err(ReferenceError::UnsupportedScheme { scheme: scheme.to_ascii_lowercase() }),
         None => Ok(()),
     }
 }
 
 /// Whether `text` starts with the ASCII text `prefix`, in any case.
 fn has_prefix(text: &str, prefix: &str) -> bool {
-    text.get(..prefix.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 /// Whether a path ends in what its author takes for a pin.
 fn has_pin(text: &str) -> bool {
-    text.rsplit_once('#')
-        .is_some_and(|(_, fragment)| has_prefix(fragment, "sha256="))
+    text.rsplit_once('#').is_some_and(|(_, fragment)| has_prefix(fragment, "sha256="))
 }
 
 /// Gives the two schemes people write most their own errors.

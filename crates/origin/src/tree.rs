@@ -27,19 +27,13 @@ impl TreePath {
             return Err(TreeError::ControlByte { byte, offset });
         }
         if text.starts_with('/') {
-            return Err(TreeError::AbsolutePath {
-                path: text.to_owned(),
-            });
+            return Err(TreeError::AbsolutePath { path: text.to_owned() });
         }
-        match text
-            .split('/')
-            .find(|segment| matches!(*segment, "" | "." | ".."))
-        {
+        match text.split('/').find(|segment| matches!(*segment, "" | "." | "..")) {
             None => Ok(Self(text.to_owned())),
-            Some(segment) => Err(TreeError::SpecialSegment {
-                path: text.to_owned(),
-                segment: segment.to_owned(),
-            }),
+            Some(segment) => {
+                Err(TreeError::SpecialSegment { path: text.to_owned(), segment: segment.to_owned() })
+            }
         }
     }
 
@@ -149,11 +143,8 @@ impl TreeDigestBuilder {
 
     /// The digest of all files added.
     pub fn finish(&self) -> TreeDigest {
-        let mut entries: Vec<String> = self
-            .files
-            .iter()
-            .map(|(path, content)| format!("{path}:{content}"))
-            .collect();
+        let mut entries: Vec<String> =
+            self.files.iter().map(|(path, content)| format!("{path}:{content}")).collect();
         // Whole entries, not paths: the `:` takes part, so `foo-bar` and `foo/x` sort before `foo`. Pins in the
         // field depend on this order.
         entries.sort_unstable();

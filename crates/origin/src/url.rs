@@ -87,9 +87,7 @@ impl HttpsUrl {
             None | Some("") => Ok(None),
             Some(text) => match text.parse() {
                 Ok(port) if port != 0 && !text.starts_with('0') => Ok(Some(port)),
-                Ok(_) | Err(_) => Err(UrlError::PortRange {
-                    text: text.to_owned(),
-                }),
+                Ok(_) | Err(_) => Err(UrlError::PortRange { text: text.to_owned() }),
             },
         }
     }
@@ -147,16 +145,13 @@ pub fn is_https_url(text: &str) -> bool {
 ///
 /// Such a text is never a local path, so that `http://host/x` cannot turn into a file name.
 pub fn has_scheme(text: &str) -> bool {
-    text.split_once("://")
-        .is_some_and(|(scheme, _)| is_scheme(scheme))
+    text.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme))
 }
 
 /// Whether `text` is a scheme name by RFC 3986.
 fn is_scheme(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
 }
 
 /// Refuses control bytes anywhere; readers that drop them see another URL.
@@ -175,22 +170,17 @@ fn strip_scheme(text: &str) -> Result<&str, UrlError> {
     if text.starts_with(char::is_whitespace) {
         return Err(UrlError::LeadingSpace);
     }
-    let (scheme, rest) = text
-        .split_once(':')
-        .filter(|(scheme, _)| is_scheme(scheme))
-        .ok_or(UrlError::MissingScheme)?;
+    let (scheme, rest) =
+        text.split_once(':').filter(|(scheme, _)| is_scheme(scheme)).ok_or(UrlError::MissingScheme)?;
     if !scheme.eq_ignore_ascii_case("https") {
-        return Err(UrlError::UnsupportedScheme {
-            scheme: scheme.to_ascii_lowercase(),
-        });
+        return Err(UrlError::UnsupportedScheme { scheme: scheme.to_ascii_lowercase() });
     }
     rest.strip_prefix("//").ok_or(UrlError::MissingSlashes)
 }
 
 /// Splits at the first `mark`, which belongs to neither part.
 fn split_at_first(text: &str, mark: char) -> (&str, Option<&str>) {
-    text.split_once(mark)
-        .map_or((text, None), |(before, after)| (before, Some(after)))
+    text.split_once(mark).map_or((text, None), |(before, after)| (before, Some(after)))
 }
 
 /// Refuses a `%` without two hexadecimal digits.

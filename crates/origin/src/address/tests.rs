@@ -79,22 +79,10 @@ fn step(address: IpAddr, distance: i8) -> IpAddr {
 #[test]
 fn both_edges_of_every_range() {
     for (before, class_before, first, last, inside, after, class_after) in EDGES {
-        assert_eq!(
-            step(first.parse().unwrap(), -1),
-            before.parse::<IpAddr>().unwrap(),
-            "{first}"
-        );
-        assert_eq!(
-            step(last.parse().unwrap(), 1),
-            after.parse::<IpAddr>().unwrap(),
-            "{last}"
-        );
+        assert_eq!(step(first.parse().unwrap(), -1), before.parse::<IpAddr>().unwrap(), "{first}");
+        assert_eq!(step(last.parse().unwrap(), 1), after.parse::<IpAddr>().unwrap(), "{last}");
         let found = [before, first, last, after].map(|text| class(text));
-        assert_eq!(
-            found,
-            [*class_before, *inside, *inside, *class_after],
-            "{first} to {last}"
-        );
+        assert_eq!(found, [*class_before, *inside, *inside, *class_after], "{first} to {last}");
     }
 }
 
@@ -102,36 +90,21 @@ fn both_edges_of_every_range() {
 #[test]
 fn every_row_of_the_table_has_an_edge_above() {
     let decided_by = |address: IpAddr| match address {
-        IpAddr::V4(address) => table::IPV4
-            .iter()
-            .find(|(range, _)| range.contains(&address))
-            .map(|(range, _)| range.to_string()),
-        IpAddr::V6(address) => table::IPV6
-            .iter()
-            .find(|(range, _)| range.contains(&address))
-            .map(|(range, _)| range.to_string()),
+        IpAddr::V4(address) => {
+            table::IPV4.iter().find(|(range, _)| range.contains(&address)).map(|(range, _)| range.to_string())
+        }
+        IpAddr::V6(address) => {
+            table::IPV6.iter().find(|(range, _)| range.contains(&address)).map(|(range, _)| range.to_string())
+        }
     };
-    let texts = EDGES
-        .iter()
-        .flat_map(|edge| [edge.0, edge.2, edge.3, edge.5])
-        .chain(["2001:1::2"]);
-    let tested: Vec<String> = texts
-        .filter_map(|text| decided_by(text.parse().unwrap()))
-        .collect();
+    let texts = EDGES.iter().flat_map(|edge| [edge.0, edge.2, edge.3, edge.5]).chain(["2001:1::2"]);
+    let tested: Vec<String> = texts.filter_map(|text| decided_by(text.parse().unwrap())).collect();
     let rows = table::IPV4.iter().map(|(range, _)| range.to_string());
     for row in rows.chain(table::IPV6.iter().map(|(range, _)| range.to_string())) {
         assert!(tested.contains(&row), "{row}");
     }
-    assert!(
-        table::IPV4
-            .iter()
-            .all(|(range, _)| range.addr() == range.network())
-    );
-    assert!(
-        table::IPV6
-            .iter()
-            .all(|(range, _)| range.addr() == range.network())
-    );
+    assert!(table::IPV4.iter().all(|(range, _)| range.addr() == range.network()));
+    assert!(table::IPV6.iter().all(|(range, _)| range.addr() == range.network()));
 }
 
 #[test]
@@ -232,10 +205,7 @@ fn embedded_addresses() {
         ("::1.2.3.4", &["1.2.3.4"]),
         ("::ffff:0:1.2.3.4", &["1.2.3.4"]),
         ("64:ff9b::1.2.3.4", &["1.2.3.4"]),
-        (
-            "64:ff9b:1:102:3:400::",
-            &["1.2.3.4", "2.3.4.0", "3.4.0.0", "0.0.0.0"],
-        ),
+        ("64:ff9b:1:102:3:400::", &["1.2.3.4", "2.3.4.0", "3.4.0.0", "0.0.0.0"]),
         ("2002:102:304::", &["1.2.3.4"]),
         ("2001:0:102:304::f5ff:fffa", &["1.2.3.4", "10.0.0.5"]),
     ];

@@ -20,67 +20,31 @@ fn entries_that_mean_exactly_one_thing() {
         "https://[::1]/x/",
         "HTTPS://h/.../..a/",
     ] {
-        assert_eq!(
-            AllowEntry::parse(text).map(|entry| entry.to_string()),
-            Ok(text.to_owned())
-        );
+        assert_eq!(AllowEntry::parse(text).map(|entry| entry.to_string()), Ok(text.to_owned()));
     }
 }
 
 #[test]
 fn other_entries_are_refused() {
     let hazard = |hazard, corrected: Option<&str>| {
-        AllowEntryError::from(UrlError::Hazard {
-            hazard,
-            corrected: corrected.map(str::to_owned),
-        })
+        AllowEntryError::from(UrlError::Hazard { hazard, corrected: corrected.map(str::to_owned) })
     };
-    let slash = |corrected: &str| AllowEntryError::NoTrailingSlash {
-        corrected: corrected.to_owned(),
-    };
+    let slash = |corrected: &str| AllowEntryError::NoTrailingSlash { corrected: corrected.to_owned() };
     let cases = [
-        (
-            "http://example.com/",
-            UrlError::UnsupportedScheme {
-                scheme: "http".to_owned(),
-            }
-            .into(),
-        ),
+        ("http://example.com/", UrlError::UnsupportedScheme { scheme: "http".to_owned() }.into()),
         ("https://example.com", slash("https://example.com/")),
         ("https://example.com/org", slash("https://example.com/org/")),
-        (
-            "https://example.com/a%252f/",
-            hazard(Hazard::DoubleEncoding, Some("https://example.com/a/")),
-        ),
-        (
-            "https://example.com/s/%2e%2e/evil/",
-            hazard(Hazard::DotSegment, Some("https://example.com/evil/")),
-        ),
-        (
-            "https://example.com/s/../",
-            hazard(Hazard::DotSegment, Some("https://example.com/")),
-        ),
-        (
-            "https://example.com/a%2fb/",
-            hazard(Hazard::EncodedSeparator, Some("https://example.com/a/b/")),
-        ),
-        (
-            "https://example.com/a%5cb/",
-            hazard(Hazard::EncodedSeparator, None),
-        ),
+        ("https://example.com/a%252f/", hazard(Hazard::DoubleEncoding, Some("https://example.com/a/"))),
+        ("https://example.com/s/%2e%2e/evil/", hazard(Hazard::DotSegment, Some("https://example.com/evil/"))),
+        ("https://example.com/s/../", hazard(Hazard::DotSegment, Some("https://example.com/"))),
+        ("https://example.com/a%2fb/", hazard(Hazard::EncodedSeparator, Some("https://example.com/a/b/"))),
+        ("https://example.com/a%5cb/", hazard(Hazard::EncodedSeparator, None)),
         ("https://example.com/a\\b/", hazard(Hazard::Backslash, None)),
         ("https://example.com./", hazard(Hazard::TrailingDot, None)),
         ("https://example.com:0/", hazard(Hazard::Port, None)),
         ("https://example.com:/", hazard(Hazard::Port, None)),
         ("https://u@example.com/", UrlError::Userinfo.into()),
-        (
-            "https://example.com/\n/",
-            UrlError::ControlByte {
-                byte: b'\n',
-                offset: 20,
-            }
-            .into(),
-        ),
+        ("https://example.com/\n/", UrlError::ControlByte { byte: b'\n', offset: 20 }.into()),
         ("https://evil.com/path?ref=v1/", AllowEntryError::Query),
         ("https://example.com/?", AllowEntryError::Query),
         ("https://example.com/#/", AllowEntryError::Fragment),
@@ -104,54 +68,22 @@ fn a_bad_list_names_its_bad_entry() {
 
 /// Entry, URL, whether the URL lies below the entry.
 const MATCHES: &[(&str, &str, bool)] = &[
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/x.md",
-        true,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/a/b/c.md?q=1#f",
-        true,
-    ),
+    ("https://example.com/skills/", "https://example.com/skills/x.md", true),
+    ("https://example.com/skills/", "https://example.com/skills/a/b/c.md?q=1#f", true),
     ("https://example.com/skills/", "https://example.com/skills/", true),
     ("https://example.com/skills/", "https://example.com/skills", false),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills?/x",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills-evil/x",
-        false,
-    ),
+    ("https://example.com/skills/", "https://example.com/skills?/x", false),
+    ("https://example.com/skills/", "https://example.com/skills-evil/x", false),
     ("https://example.com/skills/", "https://example.com/", false),
-    (
-        "https://example.com/skills/",
-        "https://example.com//skills/x",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://evil.com/path?ref=v1/",
-        false,
-    ),
+    ("https://example.com/skills/", "https://example.com//skills/x", false),
+    ("https://example.com/skills/", "https://evil.com/path?ref=v1/", false),
     ("https://example.com/", "https://example.com/x", true),
     ("https://example.com/", "https://example.com", false),
     ("https://example.com/", "https://example.com.evil.com/x", false),
     ("https://example.com/", "https://sub.example.com/x", false),
     // Host and scheme fold case, paths do not.
-    (
-        "https://Example.Com/Skills/",
-        "HTTPS://EXAMPLE.com/Skills/x",
-        true,
-    ),
-    (
-        "https://Example.Com/Skills/",
-        "https://example.com/skills/x",
-        false,
-    ),
+    ("https://Example.Com/Skills/", "HTTPS://EXAMPLE.com/Skills/x", true),
+    ("https://Example.Com/Skills/", "https://example.com/skills/x", false),
     // Ports are compared as written.
     ("https://example.com/", "https://example.com:443/x", false),
     ("https://example.com:443/", "https://example.com/x", false),
@@ -160,77 +92,21 @@ const MATCHES: &[(&str, &str, bool)] = &[
     ("https://example.com/", "https://example.com./x", false),
     // One decode, on both sides.
     ("https://example.com/a%20b/", "https://example.com/a b/x", true),
-    (
-        "https://example.com/skills/",
-        "https://example.com/%73kills/x",
-        true,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/%53kills/x",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/%2573kills/x",
-        false,
-    ),
+    ("https://example.com/skills/", "https://example.com/%73kills/x", true),
+    ("https://example.com/skills/", "https://example.com/%53kills/x", false),
+    ("https://example.com/skills/", "https://example.com/%2573kills/x", false),
     // Ambiguous URLs match nothing.
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/../evil/payload",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/%2e%2e/evil",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/./x",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/%2561gent.md",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills\\..\\secret",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/..%2fevil",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/x%5c..%5cevil",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills%2fx",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/evil/../skills/x",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/x%00",
-        false,
-    ),
-    (
-        "https://example.com/skills/",
-        "https://example.com/skills/x?y=%25",
-        false,
-    ),
+    ("https://example.com/skills/", "https://example.com/skills/../evil/payload", false),
+    ("https://example.com/skills/", "https://example.com/skills/%2e%2e/evil", false),
+    ("https://example.com/skills/", "https://example.com/skills/./x", false),
+    ("https://example.com/skills/", "https://example.com/skills/%2561gent.md", false),
+    ("https://example.com/skills/", "https://example.com/skills\\..\\secret", false),
+    ("https://example.com/skills/", "https://example.com/skills/..%2fevil", false),
+    ("https://example.com/skills/", "https://example.com/skills/x%5c..%5cevil", false),
+    ("https://example.com/skills/", "https://example.com/skills%2fx", false),
+    ("https://example.com/skills/", "https://example.com/evil/../skills/x", false),
+    ("https://example.com/skills/", "https://example.com/skills/x%00", false),
+    ("https://example.com/skills/", "https://example.com/skills/x?y=%25", false),
 ];
 
 #[test]
@@ -244,19 +120,10 @@ fn matching_by_whole_parts() {
 #[test]
 fn the_first_matching_entry_is_named_and_an_empty_list_allows_nothing() {
     let nested = list(&["https://h/a/", "https://h/", "https://h/a/b/"]);
-    assert_eq!(
-        nested.matching(&url("https://h/a/b/c")).map(AllowEntry::as_str),
-        Some("https://h/a/")
-    );
-    assert_eq!(
-        nested.matching(&url("https://h/x")).map(AllowEntry::as_str),
-        Some("https://h/")
-    );
+    assert_eq!(nested.matching(&url("https://h/a/b/c")).map(AllowEntry::as_str), Some("https://h/a/"));
+    assert_eq!(nested.matching(&url("https://h/x")).map(AllowEntry::as_str), Some("https://h/"));
     assert_eq!(AllowList::default().matching(&url("https://h/x")), None);
-    assert_eq!(
-        (nested.len(), nested.is_empty(), AllowList::default().is_empty()),
-        (3, false, true)
-    );
+    assert_eq!((nested.len(), nested.is_empty(), AllowList::default().is_empty()), (3, false, true));
 }
 
 #[test]
@@ -273,10 +140,7 @@ fn covering() {
         ("https://h/a%20b/", "https://h/a b/c/", true),
     ];
     for (outer, inner, expected) in cases {
-        let (outer, inner) = (
-            AllowEntry::parse(outer).unwrap(),
-            AllowEntry::parse(inner).unwrap(),
-        );
+        let (outer, inner) = (AllowEntry::parse(outer).unwrap(), AllowEntry::parse(inner).unwrap());
         assert_eq!(outer.covers(&inner), expected, "{outer} {inner}");
     }
     let harness = list(&["https://h/a/b/", "https://evil/", "https://h/c/"]);
@@ -292,10 +156,7 @@ fn covering() {
 fn both_lists_must_allow() {
     let both = EffectiveAllowList::new(list(&["https://h/a/", "https://x/"]), list(&["https://h/"]));
     let allowed = both.permits(&url("https://h/a/b"));
-    let (harness, org) = (
-        both.harness().iter().next().unwrap(),
-        both.org().iter().next().unwrap(),
-    );
+    let (harness, org) = (both.harness().iter().next().unwrap(), both.org().iter().next().unwrap());
     assert_eq!(allowed, Verdict::Allowed { harness, org });
     assert!(allowed.is_allowed());
     let denied = |text: &str| match both.permits(&url(text)) {
@@ -306,11 +167,7 @@ fn both_lists_must_allow() {
     assert_eq!(denied("https://x/b"), "allow-not-in-org-list");
     assert_eq!(denied("https://other/b"), "allow-not-in-harness-list");
     assert_eq!(denied("https://h/a/../b"), "url-dot-segment");
-    assert!(
-        !EffectiveAllowList::default()
-            .permits(&url("https://h/"))
-            .is_allowed()
-    );
+    assert!(!EffectiveAllowList::default().permits(&url("https://h/")).is_allowed());
 }
 
 /// Path pieces an attacker would use to leave or enter a prefix.

@@ -17,12 +17,7 @@ fn published_vectors() {
 fn upper_case_is_refused_with_the_corrected_spelling() {
     let mixed = EMPTY.replacen('e', "E", 1);
     let error = mixed.parse::<Sha256Digest>().unwrap_err();
-    assert_eq!(
-        error,
-        DigestError::UpperCase {
-            corrected: EMPTY.to_owned()
-        }
-    );
+    assert_eq!(error, DigestError::UpperCase { corrected: EMPTY.to_owned() });
     assert_eq!(error.code(), "digest-upper-case");
     assert!(error.help().unwrap().contains(EMPTY));
 }
@@ -37,27 +32,9 @@ fn only_64_hex_digits_are_a_digest() {
         ("", DigestError::Length { found: 0 }),
         (&EMPTY[..63], DigestError::Length { found: 63 }),
         (&long, DigestError::Length { found: 65 }),
-        (
-            &newline,
-            DigestError::NotHex {
-                character: '\n',
-                offset: 63,
-            },
-        ),
-        (
-            &traversal,
-            DigestError::NotHex {
-                character: '.',
-                offset: 0,
-            },
-        ),
-        (
-            &wide_digit,
-            DigestError::NotHex {
-                character: '\u{ff11}',
-                offset: 0,
-            },
-        ),
+        (&newline, DigestError::NotHex { character: '\n', offset: 63 }),
+        (&traversal, DigestError::NotHex { character: '.', offset: 0 }),
+        (&wide_digit, DigestError::NotHex { character: '\u{ff11}', offset: 0 }),
     ];
     for (text, expected) in cases {
         assert_eq!(text.parse::<Sha256Digest>(), Err(expected), "{text:?}");
@@ -66,10 +43,7 @@ fn only_64_hex_digits_are_a_digest() {
 
 #[test]
 fn debug_shows_the_digest_and_order_follows_the_text() {
-    let (low, high) = (
-        Sha256Digest::from_bytes([0x09; 32]),
-        Sha256Digest::from_bytes([0xa0; 32]),
-    );
+    let (low, high) = (Sha256Digest::from_bytes([0x09; 32]), Sha256Digest::from_bytes([0xa0; 32]));
     assert!(low < high && low.to_string() < high.to_string());
     assert_eq!(format!("{low:?}"), format!("Sha256Digest({})", "09".repeat(32)));
     assert_eq!(high.as_bytes(), &[0xa0; 32]);

@@ -100,13 +100,12 @@ impl ForgeUrlError {
             Self::Url(error) => return error.help(),
             Self::Port | Self::Query | Self::Fragment => "write host and path only",
             Self::NotUtf8 => "rename the directory in its repository",
-            Self::TooShort {
-                kind: ForgeKind::GitHub,
-            } => "write `https://github.com/{owner}/{repo}/tree/{ref}/{path}`",
-            Self::TooShort {
-                kind: ForgeKind::GitLab,
+            Self::TooShort { kind: ForgeKind::GitHub } => {
+                "write `https://github.com/{owner}/{repo}/tree/{ref}/{path}`"
             }
-            | Self::NoSeparator => "write `https://gitlab.com/{group}/{repo}/-/tree/{ref}/{path}`",
+            Self::TooShort { kind: ForgeKind::GitLab } | Self::NoSeparator => {
+                "write `https://gitlab.com/{group}/{repo}/-/tree/{ref}/{path}`"
+            }
             Self::PathKind { .. } => {
                 "open the directory in the browser and copy its URL; it has `/tree/` in it"
             }

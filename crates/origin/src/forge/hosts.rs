@@ -48,9 +48,7 @@ pub struct ForgeHosts {
 impl Default for ForgeHosts {
     fn default() -> Self {
         let public = [(GITHUB, ForgeKind::GitHub), (GITLAB, ForgeKind::GitLab)];
-        Self {
-            kinds: public.map(|(host, kind)| (host.to_owned(), kind)).into(),
-        }
+        Self { kinds: public.map(|(host, kind)| (host.to_owned(), kind)).into() }
     }
 }
 
@@ -66,10 +64,7 @@ impl ForgeHosts {
         if pattern.is_wildcard() {
             return Err(ForgeHostError::Wildcard);
         }
-        let host = host
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .to_ascii_lowercase();
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
         if [GITHUB, GITLAB, RAW_GITHUB].contains(&host.as_str()) {
             return Err(ForgeHostError::BuiltIn { host });
         }

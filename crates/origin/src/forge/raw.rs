@@ -19,9 +19,7 @@ impl RawGitHubUrl {
     /// Reads `url`. The long form of a ref, `refs/heads/{branch}` or `refs/tags/{tag}`, is understood.
     pub fn parse(url: &HttpsUrl) -> Result<Self, ForgeUrlError> {
         if url.host() != hosts::RAW_GITHUB {
-            return Err(ForgeUrlError::UnknownHost {
-                host: url.host().to_owned(),
-            });
+            return Err(ForgeUrlError::UnknownHost { host: url.host().to_owned() });
         }
         let segments = readable_segments(url)?;
         let words: Vec<&str> = segments.iter().map(String::as_str).collect();

@@ -31,11 +31,7 @@ fn matching() {
         ("exämple.com", "exämple.com", true),
     ];
     for (pattern, host, expected) in cases {
-        assert_eq!(
-            HostPattern::parse(pattern).unwrap().matches(host),
-            expected,
-            "{pattern} {host}"
-        );
+        assert_eq!(HostPattern::parse(pattern).unwrap().matches(host), expected, "{pattern} {host}");
     }
 }
 

@@ -27,13 +27,7 @@ fn upper_case_is_refused_with_the_corrected_pin() {
         format!("Sha256={upper}"),
     ] {
         let error = split_integrity(&format!("https://h/a#{fragment}")).unwrap_err();
-        assert_eq!(
-            error,
-            PinError::UpperCase {
-                corrected: corrected.clone()
-            },
-            "{fragment}"
-        );
+        assert_eq!(error, PinError::UpperCase { corrected: corrected.clone() }, "{fragment}");
         assert_eq!(error.help(), Some(format!("write `{corrected}`")));
         assert_eq!(error.code(), "pin-upper-case");
     }
@@ -58,11 +52,7 @@ fn a_fragment_that_is_not_a_pin_is_refused() {
     ];
     for (fragment, corrected) in cases {
         let text = format!("https://h/a#{fragment}");
-        assert_eq!(
-            split_integrity(&text),
-            Err(PinError::NotAPin { corrected }),
-            "{fragment}"
-        );
+        assert_eq!(split_integrity(&text), Err(PinError::NotAPin { corrected }), "{fragment}");
     }
     assert_eq!(split_integrity("https://h/a"), Err(PinError::Missing));
 }
@@ -93,10 +83,7 @@ fn what_follows_the_mark_must_be_a_digest() {
         (format!("{H} "), not_hex(' ', 64)),
         (format!("{H}?x=1"), not_hex('?', 64)),
         (format!("{H}&x=1"), not_hex('&', 64)),
-        (
-            format!("../../../../../../etc/shadow{}", "/".repeat(36)),
-            not_hex('.', 0),
-        ),
+        (format!("../../../../../../etc/shadow{}", "/".repeat(36)), not_hex('.', 0)),
     ];
     for (hex, source) in cases {
         let text = format!("https://h/a#sha256={hex}");
@@ -118,21 +105,9 @@ fn a_pinned_url_keeps_its_spelling() {
 fn faults_of_the_url_come_before_faults_of_the_pin() {
     assert_eq!(PinnedUrl::parse("https://h/a"), Err(PinError::Missing.into()));
     assert_eq!(PinnedUrl::parse("https://u@h/a"), Err(UrlError::Userinfo.into()));
-    assert_eq!(
-        PinnedUrl::parse(&format!("agents/x.md#sha256={H}")),
-        Err(UrlError::MissingScheme.into())
-    );
-    assert_eq!(
-        PinnedUrl::parse(&format!("#sha256={H}")),
-        Err(UrlError::Empty.into())
-    );
+    assert_eq!(PinnedUrl::parse(&format!("agents/x.md#sha256={H}")), Err(UrlError::MissingScheme.into()));
+    assert_eq!(PinnedUrl::parse(&format!("#sha256={H}")), Err(UrlError::Empty.into()));
     let corrected = Some(format!("https://h/b#sha256={H}"));
-    let expected = UrlError::Hazard {
-        hazard: Hazard::DotSegment,
-        corrected,
-    };
-    assert_eq!(
-        PinnedUrl::parse(&format!("https://h/a/../b#sha256={H}")),
-        Err(expected.into())
-    );
+    let expected = UrlError::Hazard { hazard: Hazard::DotSegment, corrected };
+    assert_eq!(PinnedUrl::parse(&format!("https://h/a/../b#sha256={H}")), Err(expected.into()));
 }

@@ -6,9 +6,7 @@ use crate::url::Hazard;
 const H: &str = "abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789";
 
 fn unsupported(scheme: &str) -> ReferenceError {
-    ReferenceError::UnsupportedScheme {
-        scheme: scheme.to_owned(),
-    }
+    ReferenceError::UnsupportedScheme { scheme: scheme.to_owned() }
 }
 
 #[test]
@@ -24,10 +22,7 @@ fn references_keep_their_spelling_and_have_a_base_name() {
         ("/".to_owned(), None),
         ("a/..".to_owned(), None),
         (".".to_owned(), None),
-        (
-            format!("https://h/skills/my%20skill/?v=1#sha256={H}"),
-            Some("my skill"),
-        ),
+        (format!("https://h/skills/my%20skill/?v=1#sha256={H}"), Some("my skill")),
         (format!("HTTPS://Example.com/a.md#sha256={H}"), Some("a.md")),
         (format!("https://h#sha256={H}"), None),
     ];
@@ -35,10 +30,7 @@ fn references_keep_their_spelling_and_have_a_base_name() {
         let reference = Reference::parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(reference.to_string(), text);
         assert_eq!(reference.base_name().as_deref(), base_name, "{text}");
-        assert_eq!(
-            matches!(reference, Reference::Remote(_)),
-            text.to_lowercase().starts_with("https://")
-        );
+        assert_eq!(matches!(reference, Reference::Remote(_)), text.to_lowercase().starts_with("https://"));
     }
 }
 
@@ -65,14 +57,7 @@ fn anything_that_looks_like_a_url_is_never_a_path() {
         ("https:///a.md", UrlError::EmptyHost.into()),
         ("https://u:p@x/a.md", UrlError::Userinfo.into()),
         ("https://a_b/x", UrlError::HostCharacter { character: '_' }.into()),
-        (
-            "https://x/a\nb",
-            UrlError::ControlByte {
-                byte: b'\n',
-                offset: 11,
-            }
-            .into(),
-        ),
+        ("https://x/a\nb", UrlError::ControlByte { byte: b'\n', offset: 11 }.into()),
     ];
     for (text, expected) in cases {
         let error = Reference::parse(text).unwrap_err();
@@ -84,22 +69,14 @@ fn anything_that_looks_like_a_url_is_never_a_path() {
 #[test]
 fn urls_need_a_pin() {
     let error = Reference::parse("https://h/a.md").unwrap_err();
-    assert_eq!(
-        error,
-        ReferenceError::Unpinned {
-            url: "https://h/a.md".to_owned()
-        }
-    );
+    assert_eq!(error, ReferenceError::Unpinned { url: "https://h/a.md".to_owned() });
     assert_eq!(error.code(), "reference-unpinned");
     assert!(error.help().unwrap().contains("`fullsend pin 'https://h/a.md'`"));
     let hostile = Reference::parse("https://h/a';rm -rf x'").unwrap_err();
     assert!(!hostile.help().unwrap().contains("rm -rf"));
     let upper = format!("https://h/a.md#sha256={}", H.to_ascii_uppercase());
     let error = Reference::parse(&upper).unwrap_err();
-    assert_eq!(
-        (error.code(), error.help()),
-        ("pin-upper-case", Some(format!("write `#sha256={H}`")))
-    );
+    assert_eq!((error.code(), error.help()), ("pin-upper-case", Some(format!("write `#sha256={H}`"))));
     let extra = format!("https://h/a.md#b#sha256={H}");
     assert_eq!(Reference::parse(&extra), Err(PinError::ExtraFragment.into()));
 }
@@ -108,16 +85,8 @@ fn urls_need_a_pin() {
 fn ambiguous_urls_are_refused_with_the_corrected_reference() {
     let cases = [
         ("https://h/a/../b.md", Hazard::DotSegment, Some("https://h/b.md")),
-        (
-            "https://h/a%2fb.md",
-            Hazard::EncodedSeparator,
-            Some("https://h/a/b.md"),
-        ),
-        (
-            "https://h/%2561.md",
-            Hazard::DoubleEncoding,
-            Some("https://h/a.md"),
-        ),
+        ("https://h/a%2fb.md", Hazard::EncodedSeparator, Some("https://h/a/b.md")),
+        ("https://h/%2561.md", Hazard::DoubleEncoding, Some("https://h/a.md")),
         ("https://h/a\\b.md", Hazard::Backslash, None),
         ("https://h:0/a.md", Hazard::Port, None),
         ("https://h:99999/a.md", Hazard::Port, None),
@@ -127,11 +96,7 @@ fn ambiguous_urls_are_refused_with_the_corrected_reference() {
     for (url, hazard, corrected) in cases {
         let corrected = corrected.map(|url| format!("{url}#sha256={H}"));
         let expected = UrlError::Hazard { hazard, corrected };
-        assert_eq!(
-            Reference::parse(&format!("{url}#sha256={H}")),
-            Err(expected.into()),
-            "{url}"
-        );
+        assert_eq!(Reference::parse(&format!("{url}#sha256={H}")), Err(expected.into()), "{url}");
     }
 }
 
@@ -155,15 +120,9 @@ fn impossible_paths_are_refused() {
 #[test]
 fn a_local_path_is_never_a_url() {
     let path = LocalPath::parse("scripts/pre.sh").unwrap();
-    assert_eq!(
-        (path.as_str(), path.as_path()),
-        ("scripts/pre.sh", Path::new("scripts/pre.sh"))
-    );
+    assert_eq!((path.as_str(), path.as_path()), ("scripts/pre.sh", Path::new("scripts/pre.sh")));
     assert_eq!(LocalPath::parse("https://h/a"), Err(ReferenceError::UrlNotPath));
-    assert_eq!(
-        LocalPath::parse(&format!("https://h/a#sha256={H}")),
-        Err(ReferenceError::UrlNotPath)
-    );
+    assert_eq!(LocalPath::parse(&format!("https://h/a#sha256={H}")), Err(ReferenceError::UrlNotPath));
 }
 
 proptest! {

@@ -3,19 +3,15 @@ use proptest::prelude::*;
 use super::*;
 
 fn digest_of(files: &[(&str, &str)]) -> String {
-    let files = files
-        .iter()
-        .map(|(path, content)| (path.parse().unwrap(), Sha256Digest::of(content.as_bytes())));
+    let files =
+        files.iter().map(|(path, content)| (path.parse().unwrap(), Sha256Digest::of(content.as_bytes())));
     TreeDigest::of(files).unwrap().to_string()
 }
 
 #[test]
 fn vectors() {
     let cases: &[(&[(&str, &str)], &str)] = &[
-        (
-            &[],
-            "01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b",
-        ),
+        (&[], "01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b"),
         (
             &[("a.txt", "alpha"), ("b.txt", "bravo"), ("c.txt", "charlie")],
             "8ad7e63122fe5cc69b9e5a51c4824299c0c8f476f98e84e8fe9a805bbba7495a",
@@ -24,14 +20,8 @@ fn vectors() {
             &[("SKILL.md", "---\nname: test-skill\n---\n# Test Skill\n")],
             "412df4b1dc46860b077cae420fc40567d639217ba7612f5e6bb6fd3d30c108fd",
         ),
-        (
-            &[("SKILL.md", "")],
-            "a400106528791498f610eb2af1ac60e1c3048a92e4140821dfb0e7724223bb3e",
-        ),
-        (
-            &[("SKILL.md", "# Skill\r\n")],
-            "f4af57ef308985c3dc428109cf330e2ef5974ee0a8d8324654a528493cad38a7",
-        ),
+        (&[("SKILL.md", "")], "a400106528791498f610eb2af1ac60e1c3048a92e4140821dfb0e7724223bb3e"),
+        (&[("SKILL.md", "# Skill\r\n")], "f4af57ef308985c3dc428109cf330e2ef5974ee0a8d8324654a528493cad38a7"),
         (
             &[("SKILL.md", "---\nname: srv-test\n---\n# Test\n")],
             "ab33ba348e51a8c81a5359d28a18df18edb630a3cb472a6d364eebfcd873d188",
@@ -74,24 +64,11 @@ fn whole_entries_are_sorted_not_paths() {
 #[test]
 fn a_newline_in_a_name_cannot_forge_an_entry() {
     let two_files = digest_of(&[("a", "1"), ("b", "2")]);
-    assert_eq!(
-        two_files,
-        "75fb1e9cacb45d1e3c4fe3943006d2a9a06b82955b744bd6b3fc6c58b8b7dd3d"
-    );
+    assert_eq!(two_files, "75fb1e9cacb45d1e3c4fe3943006d2a9a06b82955b744bd6b3fc6c58b8b7dd3d");
     let forged_name = format!("a:{}\nb", Sha256Digest::of(b"1"));
     let forged_preimage = format!("{forged_name}:{}\n", Sha256Digest::of(b"2"));
-    assert_eq!(
-        Sha256Digest::of(forged_preimage.as_bytes()).to_string(),
-        two_files,
-        "the attack is real"
-    );
-    assert_eq!(
-        TreePath::parse(&forged_name),
-        Err(TreeError::ControlByte {
-            byte: b'\n',
-            offset: 66
-        })
-    );
+    assert_eq!(Sha256Digest::of(forged_preimage.as_bytes()).to_string(), two_files, "the attack is real");
+    assert_eq!(TreePath::parse(&forged_name), Err(TreeError::ControlByte { byte: b'\n', offset: 66 }));
 }
 
 #[test]
@@ -102,32 +79,15 @@ fn paths_have_one_spelling() {
     };
     let cases = [
         ("", TreeError::EmptyPath),
-        (
-            "/x",
-            TreeError::AbsolutePath {
-                path: "/x".to_owned(),
-            },
-        ),
+        ("/x", TreeError::AbsolutePath { path: "/x".to_owned() }),
         ("a//b", special("a//b", "")),
         ("a/", special("a/", "")),
         ("./c", special("./c", ".")),
         ("a/../b", special("a/../b", "..")),
         ("..", special("..", "..")),
         ("a\0", TreeError::ControlByte { byte: 0, offset: 1 }),
-        (
-            "a\u{1f}b",
-            TreeError::ControlByte {
-                byte: 0x1f,
-                offset: 1,
-            },
-        ),
-        (
-            "\u{7f}",
-            TreeError::ControlByte {
-                byte: 0x7f,
-                offset: 0,
-            },
-        ),
+        ("a\u{1f}b", TreeError::ControlByte { byte: 0x1f, offset: 1 }),
+        ("\u{7f}", TreeError::ControlByte { byte: 0x7f, offset: 0 }),
     ];
     for (text, expected) in cases {
         assert_eq!(TreePath::parse(text), Err(expected), "{text:?}");
@@ -146,10 +106,7 @@ fn unusual_names_that_git_allows_are_kept() {
 #[test]
 fn a_path_that_occurs_twice_is_refused() {
     let path = TreePath::parse("a").unwrap();
-    let files = [
-        (path.clone(), Sha256Digest::of(b"1")),
-        (path.clone(), Sha256Digest::of(b"1")),
-    ];
+    let files = [(path.clone(), Sha256Digest::of(b"1")), (path.clone(), Sha256Digest::of(b"1"))];
     assert_eq!(TreeDigest::of(files), Err(TreeError::DuplicatePath { path }));
 }
 

@@ -34,45 +34,29 @@ impl Authority {
 
     /// Reads what follows the opening bracket.
     fn parse_bracketed(rest: &str) -> Result<Self, UrlError> {
-        let malformed = || UrlError::Ipv6Literal {
-            text: format!("[{rest}"),
-        };
+        let malformed = || UrlError::Ipv6Literal { text: format!("[{rest}") };
         let (literal, after) = rest.split_once(']').ok_or_else(malformed)?;
         let port = match after.strip_prefix(':') {
             Some(port) => Some(checked_port(port)?),
             None if after.is_empty() => None,
             None => return Err(malformed()),
         };
-        let (address, zone) = literal
-            .split_once("%25")
-            .map_or((literal, None), |(a, z)| (a, Some(z)));
+        let (address, zone) = literal.split_once("%25").map_or((literal, None), |(a, z)| (a, Some(z)));
         let ip: Ipv6Addr = address.parse().map_err(|_| malformed())?;
         let Some(zone) = zone else {
             let host = literal.to_ascii_lowercase();
-            return Ok(Self {
-                host,
-                ip: Some(ip.into()),
-                has_zone: false,
-                port,
-            });
+            return Ok(Self { host, ip: Some(ip.into()), has_zone: false, port });
         };
         if zone.is_empty() || !zone.bytes().all(is_zone_byte) {
             return Err(malformed());
         }
         let host = format!("{address}%{zone}").to_ascii_lowercase();
-        Ok(Self {
-            host,
-            ip: None,
-            has_zone: true,
-            port,
-        })
+        Ok(Self { host, ip: None, has_zone: true, port })
     }
 
     /// Reads a host name or IPv4 address.
     fn parse_name(text: &str) -> Result<Self, UrlError> {
-        let (name, port) = text
-            .rsplit_once(':')
-            .map_or((text, None), |(name, port)| (name, Some(port)));
+        let (name, port) = text.rsplit_once(':').map_or((text, None), |(name, port)| (name, Some(port)));
         if name.contains(':') {
             return Err(UrlError::ExtraColon);
         }
@@ -87,12 +71,7 @@ impl Authority {
         }
         let port = port.map(checked_port).transpose()?;
         let ip = name.parse::<Ipv4Addr>().ok().map(IpAddr::from);
-        Ok(Self {
-            host: name.to_ascii_lowercase(),
-            ip,
-            has_zone: false,
-            port,
-        })
+        Ok(Self { host: name.to_ascii_lowercase(), ip, has_zone: false, port })
     }
 }
 
@@ -101,9 +80,7 @@ fn checked_port(text: &str) -> Result<String, UrlError> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         Ok(text.to_owned())
     } else {
-        Err(UrlError::PortNotNumeric {
-            text: text.to_owned(),
-        })
+        Err(UrlError::PortNotNumeric { text: text.to_owned() })
     }
 }
 

@@ -210,11 +210,7 @@ impl UrlError {
 
     /// What the user can do about it.
     pub fn help(&self) -> Option<String> {
-        if let Self::Hazard {
-            corrected: Some(corrected),
-            ..
-        } = self
-        {
+        if let Self::Hazard { corrected: Some(corrected), .. } = self {
             return Some(format!("write `{corrected}`"));
         }
         self.advice().map(str::to_owned)

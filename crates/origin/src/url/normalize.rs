@@ -46,9 +46,7 @@ fn split_prefix(text: &str) -> Option<(String, &str)> {
         return split_authority(&format!("{scheme}:"), rest);
     }
     // `mailto:x` and its like have no path to clean.
-    after_scheme
-        .starts_with('/')
-        .then(|| (format!("{scheme}:"), after_scheme))
+    after_scheme.starts_with('/').then(|| (format!("{scheme}:"), after_scheme))
 }
 
 /// Checks the authority at the start of `text` and separates it from the path.

@@ -75,10 +75,7 @@ impl FromStr for RemoteUrl {
 pub(crate) fn refuse_hazard(url: &HttpsUrl) -> Result<(), UrlError> {
     match hazard(url) {
         None => Ok(()),
-        Some(hazard) => Err(UrlError::Hazard {
-            hazard,
-            corrected: safe_spelling(url),
-        }),
+        Some(hazard) => Err(UrlError::Hazard { hazard, corrected: safe_spelling(url) }),
     }
 }
 
@@ -125,9 +122,7 @@ fn host_hazard(url: &HttpsUrl) -> Option<Hazard> {
 pub(crate) fn ends_in_number(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or(host);
     let digits = last.bytes().all(|byte| byte.is_ascii_digit());
-    let hex = last
-        .get(..2)
-        .is_some_and(|prefix| prefix.eq_ignore_ascii_case("0x"))
+    let hex = last.get(..2).is_some_and(|prefix| prefix.eq_ignore_ascii_case("0x"))
         && last.bytes().skip(2).all(|byte| byte.is_ascii_hexdigit());
     (digits || hex) && host.parse::<Ipv4Addr>().is_err()
 }

@@ -40,16 +40,10 @@ const ACCEPTED: &[&str] = &[
 
 fn refused() -> Vec<(&'static str, UrlError)> {
     let character = |character| UrlError::HostCharacter { character };
-    let scheme = |scheme: &str| UrlError::UnsupportedScheme {
-        scheme: scheme.to_owned(),
-    };
-    let ipv6 = |text: &str| UrlError::Ipv6Literal {
-        text: text.to_owned(),
-    };
+    let scheme = |scheme: &str| UrlError::UnsupportedScheme { scheme: scheme.to_owned() };
+    let ipv6 = |text: &str| UrlError::Ipv6Literal { text: text.to_owned() };
     let control = |byte, offset| UrlError::ControlByte { byte, offset };
-    let port = |text: &str| UrlError::PortNotNumeric {
-        text: text.to_owned(),
-    };
+    let port = |text: &str| UrlError::PortNotNumeric { text: text.to_owned() };
     let escape = |part, offset| UrlError::MalformedEscape { part, offset };
     vec![
         ("", UrlError::Empty),
@@ -156,21 +150,12 @@ fn refused_texts_name_the_fault() {
 #[test]
 fn every_control_byte_is_refused_everywhere() {
     for byte in (0..0x20).chain([0x7f]) {
-        for template in [
-            "^https://h/p",
-            "ht^tps://h/",
-            "https://^h/",
-            "https://h/^",
-            "https://h/?^",
-            "https://h/#^",
-        ] {
+        for template in
+            ["^https://h/p", "ht^tps://h/", "https://^h/", "https://h/^", "https://h/?^", "https://h/#^"]
+        {
             let text = template.replace('^', &char::from(byte).to_string());
             let offset = template.find('^').unwrap();
-            assert_eq!(
-                HttpsUrl::parse(&text),
-                Err(UrlError::ControlByte { byte, offset }),
-                "{text:?}"
-            );
+            assert_eq!(HttpsUrl::parse(&text), Err(UrlError::ControlByte { byte, offset }), "{text:?}");
         }
     }
 }
@@ -179,43 +164,19 @@ fn every_control_byte_is_refused_everywhere() {
 fn parts() {
     let url = HttpsUrl::parse("HTTPS://Example.COM:8443/A/%2e?q=A#F").unwrap();
     assert_eq!(
-        (
-            url.host(),
-            url.port_text(),
-            url.raw_path(),
-            url.query(),
-            url.fragment(),
-            url.ip()
-        ),
-        (
-            "example.com",
-            Some("8443"),
-            "/A/%2e",
-            Some("q=A"),
-            Some("F"),
-            None
-        )
+        (url.host(), url.port_text(), url.raw_path(), url.query(), url.fragment(), url.ip()),
+        ("example.com", Some("8443"), "/A/%2e", Some("q=A"), Some("F"), None)
     );
     let bare = HttpsUrl::parse("https://[FE80::A]").unwrap();
     assert_eq!(
-        (
-            bare.host(),
-            bare.port_text(),
-            bare.raw_path(),
-            bare.query(),
-            bare.fragment(),
-            bare.ip()
-        ),
+        (bare.host(), bare.port_text(), bare.raw_path(), bare.query(), bare.fragment(), bare.ip()),
         ("fe80::a", None, "", None, None, Some("fe80::a".parse().unwrap()))
     );
     let zone = HttpsUrl::parse("https://[fe80::1%25Eth0]/").unwrap();
     assert_eq!((zone.host(), zone.ip()), ("fe80::1%eth0", None));
     let empty = HttpsUrl::parse("https://h?#").unwrap();
     assert_eq!((empty.query(), empty.fragment()), (Some(""), Some("")));
-    assert_eq!(
-        HttpsUrl::parse("https://127.0.0.1").unwrap().ip(),
-        Some("127.0.0.1".parse().unwrap())
-    );
+    assert_eq!(HttpsUrl::parse("https://127.0.0.1").unwrap().ip(), Some("127.0.0.1".parse().unwrap()));
     assert_eq!(HttpsUrl::parse("https://0177.0.0.1").unwrap().ip(), None);
 }
 
@@ -233,9 +194,7 @@ fn ports() {
         ("https://h:0443/", Err("0443")),
     ];
     for (text, expected) in cases {
-        let expected = expected.map_err(|text: &str| UrlError::PortRange {
-            text: text.to_owned(),
-        });
+        let expected = expected.map_err(|text: &str| UrlError::PortRange { text: text.to_owned() });
         assert_eq!(HttpsUrl::parse(text).unwrap().port(), expected, "{text}");
     }
 }
@@ -249,11 +208,7 @@ fn request_targets_are_plain_ascii() {
         ("https://h/é?q=ü \"#f", "/%C3%A9?q=%C3%BC%20%22"),
     ];
     for (text, expected) in cases {
-        assert_eq!(
-            HttpsUrl::parse(text).unwrap().request_target(),
-            expected,
-            "{text}"
-        );
+        assert_eq!(HttpsUrl::parse(text).unwrap().request_target(), expected, "{text}");
     }
 }
 
@@ -262,16 +217,7 @@ fn scheme_detection() {
     for text in ["http://x", "a+b.c-1://", "HTTPS://", "file:///etc"] {
         assert!(has_scheme(text), "{text}");
     }
-    for text in [
-        "",
-        "://x",
-        "1a://x",
-        "https:/x",
-        "a b://x",
-        "x/http://y",
-        " http://x",
-        "é://x",
-    ] {
+    for text in ["", "://x", "1a://x", "https:/x", "a b://x", "x/http://y", " http://x", "é://x"] {
         assert!(!has_scheme(text), "{text}");
     }
 }
@@ -284,31 +230,19 @@ fn normalised_spellings() {
         ("https://example.com/a/..", Some("https://example.com/")),
         ("https://example.com/..", Some("https://example.com/")),
         ("https://example.com//a//b", Some("https://example.com/a/b")),
-        (
-            "https://example.com/a/../b/file.md",
-            Some("https://example.com/b/file.md"),
-        ),
+        ("https://example.com/a/../b/file.md", Some("https://example.com/b/file.md")),
         ("https://example.com/a/./b/", Some("https://example.com/a/b/")),
         ("https://example.com/../../x/", Some("https://example.com/x/")),
         ("https://example.com/a%2fb", Some("https://example.com/a/b")),
-        (
-            "https://example.com/a/%2e%2e/%2e%2e/b",
-            Some("https://example.com/b"),
-        ),
+        ("https://example.com/a/%2e%2e/%2e%2e/b", Some("https://example.com/b")),
         ("https://example.com/a b", Some("https://example.com/a%20b")),
         ("https://example.com/a%20b", Some("https://example.com/a%20b")),
         ("https://example.com/a%3fb", Some("https://example.com/a%3Fb")),
         ("https://example.com/é", Some("https://example.com/%C3%A9")),
-        (
-            "https://example.com/a?x=/../b",
-            Some("https://example.com/a?x=/../b"),
-        ),
+        ("https://example.com/a?x=/../b", Some("https://example.com/a?x=/../b")),
         ("https://example.com:443/a", Some("https://example.com:443/a")),
         ("HTTPS://Example.com./a/../b#f", Some("https://Example.com./b#f")),
-        (
-            "https://example.com/%2561gent.md",
-            Some("https://example.com/agent.md"),
-        ),
+        ("https://example.com/%2561gent.md", Some("https://example.com/agent.md")),
         ("//example.com/a/../b", Some("//example.com/b")),
         ("file:/a/../b", Some("file:/b")),
         ("https://example.com/a%5cb", None),
@@ -330,12 +264,7 @@ fn normalised_spellings() {
 }
 
 fn hazard_advice(hazard: Hazard) -> String {
-    UrlError::Hazard {
-        hazard,
-        corrected: None,
-    }
-    .help()
-    .unwrap()
+    UrlError::Hazard { hazard, corrected: None }.help().unwrap()
 }
 
 #[test]
@@ -349,11 +278,7 @@ fn hazards_are_refused_with_the_spelling_that_has_none() {
         ("https://h/a%2Fb", Hazard::EncodedSeparator, Some("https://h/a/b")),
         ("https://h/a%5Cb", Hazard::EncodedSeparator, None),
         ("https://h/a\\..\\b", Hazard::Backslash, None),
-        (
-            "https://h/%2561gent.md",
-            Hazard::DoubleEncoding,
-            Some("https://h/agent.md"),
-        ),
+        ("https://h/%2561gent.md", Hazard::DoubleEncoding, Some("https://h/agent.md")),
         ("https://h/a%252fb", Hazard::DoubleEncoding, Some("https://h/a/b")),
         ("https://h/100%25", Hazard::DoubleEncoding, None),
         ("https://h/a?q=%25", Hazard::DoubleEncoding, None),
@@ -380,9 +305,7 @@ fn hazards_are_refused_with_the_spelling_that_has_none() {
     ];
     for (text, hazard, corrected) in cases {
         let corrected = corrected.map(str::to_owned);
-        let help = corrected
-            .as_ref()
-            .map_or(hazard_advice(hazard), |url| format!("write `{url}`"));
+        let help = corrected.as_ref().map_or(hazard_advice(hazard), |url| format!("write `{url}`"));
         let error = RemoteUrl::parse(text).unwrap_err();
         assert_eq!(error, UrlError::Hazard { hazard, corrected }, "{text}");
         assert_eq!(error.code(), hazard.code());
@@ -405,10 +328,7 @@ fn ordinary_urls_are_remote_urls() {
         "https://例え.テスト.jp/",
     ];
     for text in texts {
-        assert_eq!(
-            RemoteUrl::parse(text).map(|url| url.to_string()),
-            Ok(text.to_owned())
-        );
+        assert_eq!(RemoteUrl::parse(text).map(|url| url.to_string()), Ok(text.to_owned()));
     }
     assert_eq!(RemoteUrl::parse("https://h/a#"), Err(UrlError::Fragment));
 }
@@ -423,11 +343,7 @@ fn base_names_of_urls() {
         ("https://h/%ff", None),
     ];
     for (text, expected) in cases {
-        assert_eq!(
-            RemoteUrl::parse(text).unwrap().base_name().as_deref(),
-            expected,
-            "{text}"
-        );
+        assert_eq!(RemoteUrl::parse(text).unwrap().base_name().as_deref(), expected, "{text}");
     }
 }
 
