@@ -6,6 +6,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(text) = std::str::from_utf8(bytes) {
-        Parser::new_from_str(text).take_while(Result::is_ok).for_each(drop);
+        Parser::new_from_str(text)
+            .take_while(Result::is_ok)
+            .for_each(drop);
     }
 });

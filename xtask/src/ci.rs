@@ -11,7 +11,7 @@ use crate::repo::Repo;
 use crate::suites::SUITES;
 use crate::totals::Totals;
 use crate::version::Version;
-use crate::{docs, layers, lengths, process, setup};
+use crate::{docs, fuzz, layers, lengths, process, setup};
 
 /// A check without countable tests.
 type Step = (&'static str, fn(&Repo) -> Result<()>);
@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
     ("lengths", lengths::check),
     ("docs-check", docs::check),
     ("clippy", clippy),
+    ("fuzz-check", fuzz::check),
     ("rustdoc", rustdoc),
 ];
 
@@ -81,7 +82,12 @@ fn rust_version(manifest: &str) -> Option<Version> {
 }
 
 fn fmt(repo: &Repo) -> Result<()> {
-    process::run(repo.cargo().args(["fmt", "--all", "--check"]))
+    process::run(repo.cargo().args(["fmt", "--all", "--check"]))?;
+    // Outside the workspace, so `--all` does not reach it.
+    process::run(
+        repo.cargo()
+            .args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]),
+    )
 }
 
 fn clippy(repo: &Repo) -> Result<()> {

@@ -69,7 +69,7 @@ pub(crate) fn check(repo: &Repo) -> Result<()> {
             Ok(_) => problems.push(format!(
                 "{file} is stale; run `cargo xtask docs` and commit the result"
             )),
-            Err(error) => problems.push(format!("{file} cannot be generated: {error:#}")),
+            Err(error) => problems.push(cannot_generate(file, &error)),
         }
     }
     if !problems.is_empty() {
@@ -90,13 +90,22 @@ fn write(repo: &Repo) -> Result<()> {
                 std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
                 println!("wrote {file}");
             }
-            Err(error) => problems.push(format!("{file} cannot be generated: {error:#}")),
+            Err(error) => problems.push(cannot_generate(file, &error)),
         }
     }
     if !problems.is_empty() {
         bail!("{}", problems.join("\n"));
     }
     Ok(())
+}
+
+/// The first line says what is wrong; a usage message that may follow is about the binary, not about the page.
+fn cannot_generate(file: &str, error: &anyhow::Error) -> String {
+    let message = format!("{error:#}");
+    format!(
+        "{file} cannot be generated: {}",
+        message.lines().next().unwrap_or_default()
+    )
 }
 
 fn build(repo: &Repo) -> Result<PathBuf> {

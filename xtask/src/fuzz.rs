@@ -66,6 +66,17 @@ pub(crate) fn run(repo: &Repo, args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// Lints the targets without compiling libFuzzer, so that they cannot fall behind the crates they test.
+pub(crate) fn check(repo: &Repo) -> Result<()> {
+    let mut cargo = fuzz_cargo(repo, "clippy");
+    cargo
+        .arg("--target-dir")
+        .arg(repo.target_dir()?.join("fuzz-check"))
+        .args(["--", "-D", "warnings"]);
+    // Nothing is linked, so the library named here does not have to exist.
+    process::run(cargo.env("CUSTOM_LIBFUZZER_PATH", "/nonexistent/libfuzzer.a"))
+}
+
 fn targets(repo: &Repo) -> Result<Vec<String>> {
     let mut cargo = fuzz_cargo(repo, "metadata");
     let json = process::capture(cargo.args(["--format-version", "1", "--no-deps"]))?;

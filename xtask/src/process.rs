@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read};
 use std::process::{Command, ExitStatus, Stdio};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 
 /// Runs with our own stdin, stdout and stderr.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
@@ -13,14 +13,14 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     expect_success(command, status)
 }
 
-/// Runs and returns stdout; stderr is part of the error when the program fails.
+/// Runs and returns stdout. When the program fails, what it wrote to stderr is the root cause of the error.
 pub(crate) fn capture(command: &mut Command) -> Result<String> {
     let output = command
         .output()
-        .with_context(|| format!("cannot start {}", shown(command)))?;
+        .map_err(|error| anyhow!("cannot start {}: {error}", shown(command)))?;
     if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!("{} failed ({}): {}", shown(command), output.status, stderr.trim());
+        let stderr = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(anyhow!(stderr).context(format!("{} failed ({})", shown(command), output.status)));
     }
     String::from_utf8(output.stdout).with_context(|| format!("{} did not print UTF-8", shown(command)))
 }

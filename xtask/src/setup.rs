@@ -162,13 +162,12 @@ fn version_of(program: &PathBuf) -> Option<Version> {
     Version::find(&output)
 }
 
-/// The end of an error, where installers say what went wrong, short enough for a closing line.
+/// What the installer said, without our command line and short enough for a closing line. Installers report what
+/// went wrong at the end.
 fn one_line(error: &anyhow::Error) -> String {
     const LONGEST: usize = 300;
-    let words = format!("{error:#}")
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let message = error.root_cause().to_string();
+    let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
     match words.char_indices().rev().nth(LONGEST) {
         Some((start, _)) => format!("…{}", words.get(start..).unwrap_or_default()),
         None => words,
@@ -183,7 +182,8 @@ mod tests {
 
     #[test]
     fn a_long_error_keeps_its_end() {
-        let error = anyhow!("{}\nno route to host", "Compiling é\n".repeat(100));
+        let error =
+            anyhow!("{}\nno route to host", "Compiling é\n".repeat(100)).context("cargo install failed");
         let line = one_line(&error);
         assert!(
             line.starts_with('…') && line.ends_with("no route to host"),
