@@ -1,0 +1,86 @@
+//! Runs every test there is and closes with one line of sums.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+
+use crate::libtest_log::LibtestLog;
+use crate::repo::Repo;
+use crate::totals::Totals;
+use crate::{deny, process, setup};
+
+/// Tests that cannot run here append `name<TAB>reason` to the file that this variable names, and return.
+const SKIPS_FILE: &str = "FULLSEND_TEST_SKIPS";
+
+/// A part of the test run that counts on its own.
+#[derive(Debug)]
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    pub(crate) run: fn(&Repo) -> Result<Totals>,
+}
+
+/// Everything that `cargo xtask test` runs, in this order.
+pub(crate) const SUITES: &[Suite] = &[
+    Suite {
+        name: "dependency policy",
+        run: deny::suite,
+    },
+    Suite {
+        name: "workspace tests",
+        run: workspace_tests,
+    },
+];
+
+/// The `test` command.
+pub(crate) fn test(repo: &Repo) -> Result<ExitCode> {
+    let mut totals = Totals {
+        skips: setup::ensure_all(repo, setup::FOR_TESTS),
+        ..Totals::default()
+    };
+    for suite in SUITES {
+        println!("== {}", suite.name);
+        totals.add(suite.count(repo));
+    }
+    Ok(totals.close())
+}
+
+impl Suite {
+    /// Runs the suite; one that cannot even start counts as a failure.
+    pub(crate) fn count(&self, repo: &Repo) -> Totals {
+        (self.run)(repo).unwrap_or_else(|error| {
+            println!("{}: {error:#}", self.name);
+            Totals {
+                failed: 1,
+                ..Totals::default()
+            }
+        })
+    }
+}
+
+/// Unit, integration and documentation tests of all crates.
+fn workspace_tests(repo: &Repo) -> Result<Totals> {
+    let skips_file = repo
+        .target_dir()?
+        .join(format!("test-skips-{}", std::process::id()));
+    std::fs::write(&skips_file, "").with_context(|| format!("cannot write {}", skips_file.display()))?;
+    let totals = run_cargo_test(repo, &skips_file);
+    let declared = std::fs::read_to_string(&skips_file)?;
+    std::fs::remove_file(&skips_file)?;
+    let mut totals = totals?;
+    totals.move_declared_skips(&declared);
+    Ok(totals)
+}
+
+fn run_cargo_test(repo: &Repo, skips_file: &Path) -> Result<Totals> {
+    let mut log = LibtestLog::default();
+    let mut cargo = repo.cargo();
+    cargo.args(["test", "--workspace", "--no-fail-fast"]);
+    // Snapshots are compared, never written: a changed one has to show up as a failure.
+    cargo.env("INSTA_UPDATE", "no").env(SKIPS_FILE, skips_file);
+    let status = process::stream_stdout(&mut cargo, |line| {
+        println!("{line}");
+        log.line(line);
+    })?;
+    Ok(log.totals(status.success()))
+}
