@@ -46,10 +46,7 @@ struct Benchmark {
 }
 
 /// Every benchmark there is.
-const BENCHMARKS: &[Benchmark] = &[Benchmark {
-    name: "startup",
-    run: startup::run,
-}];
+const BENCHMARKS: &[Benchmark] = &[Benchmark { name: "startup", run: startup::run }];
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
@@ -58,15 +55,9 @@ fn main() -> Result<()> {
         None => std::env::current_exe()?.with_file_name("fullsend"),
     };
     if !fullsend.is_file() {
-        bail!(
-            "{} does not exist; start benchmarks with `cargo xtask bench`",
-            fullsend.display()
-        );
+        bail!("{} does not exist; start benchmarks with `cargo xtask bench`", fullsend.display());
     }
-    let setting = Setting {
-        fullsend,
-        runs: cli.runs,
-    };
+    let setting = Setting { fullsend, runs: cli.runs };
     let chosen = |name| cli.names.is_empty() || cli.names.iter().any(|wanted| wanted == name);
     for benchmark in BENCHMARKS.iter().filter(|benchmark| chosen(benchmark.name)) {
         println!("== {}", benchmark.name);

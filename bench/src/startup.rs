@@ -23,10 +23,7 @@ pub(crate) fn run(setting: &Setting) -> Result<()> {
     let mut fullsend = Samples::default();
     let mut baseline = Samples::default();
     for round in 0..WARM_UP + runs {
-        let pair = (
-            time(&setting.fullsend, &["--version"])?,
-            time(Path::new("/bin/true"), &[])?,
-        );
+        let pair = (time(&setting.fullsend, &["--version"])?, time(Path::new("/bin/true"), &[])?);
         if round >= WARM_UP {
             fullsend.push(pair.0);
             baseline.push(pair.1);
@@ -45,9 +42,7 @@ fn time(program: &Path, arguments: &[&str]) -> Result<Duration> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
     let start = Instant::now();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {}", program.display()))?;
+    let status = command.status().with_context(|| format!("cannot start {}", program.display()))?;
     let elapsed = start.elapsed();
     if !status.success() {
         bail!("{} failed ({status})", program.display());
@@ -57,11 +52,7 @@ fn time(program: &Path, arguments: &[&str]) -> Result<Duration> {
 
 fn report(name: &str, samples: &Samples) {
     let millis = |duration: Duration| duration.as_secs_f64() * 1000.0;
-    println!(
-        "{name:<22} {:>6.3} ms {:>6.3} ms",
-        millis(samples.median()),
-        millis(samples.minimum())
-    );
+    println!("{name:<22} {:>6.3} ms {:>6.3} ms", millis(samples.median()), millis(samples.minimum()));
 }
 
 fn ratio(duration: Duration, baseline: Duration) -> f64 {

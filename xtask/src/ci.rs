@@ -36,10 +36,7 @@ pub(crate) fn run(repo: &Repo) -> Result<ExitCode> {
             failed_steps.push(*name);
         }
     }
-    let mut totals = Totals {
-        skips: setup::ensure_all(repo, setup::FOR_TESTS),
-        ..Totals::default()
-    };
+    let mut totals = Totals { skips: setup::ensure_all(repo, setup::FOR_TESTS), ..Totals::default() };
     for suite in SUITES {
         let counted = timed(suite.name, || suite.count(repo));
         if counted.failed > 0 {
@@ -51,11 +48,7 @@ pub(crate) fn run(repo: &Repo) -> Result<ExitCode> {
         println!("FAILED: {}", failed_steps.join(", "));
     }
     let tests = totals.close();
-    Ok(if failed_steps.is_empty() {
-        tests
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if failed_steps.is_empty() { tests } else { ExitCode::FAILURE })
 }
 
 /// Cargo's own message about an old compiler depends on which crate it meets first; this one is always the same.
@@ -75,35 +68,23 @@ fn require_compiler(repo: &Repo) -> Result<()> {
 
 /// The `rust-version = "1.95"` line of the workspace manifest.
 fn rust_version(manifest: &str) -> Option<Version> {
-    let value = manifest
-        .lines()
-        .find_map(|line| line.strip_prefix("rust-version"))?;
+    let value = manifest.lines().find_map(|line| line.strip_prefix("rust-version"))?;
     Version::parse(value.trim_start().strip_prefix('=')?.trim().trim_matches('"'))
 }
 
 fn fmt(repo: &Repo) -> Result<()> {
     process::run(repo.cargo().args(["fmt", "--all", "--check"]))?;
     // Outside the workspace, so `--all` does not reach it.
-    process::run(
-        repo.cargo()
-            .args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]),
-    )
+    process::run(repo.cargo().args(["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"]))
 }
 
 fn clippy(repo: &Repo) -> Result<()> {
-    process::run(
-        repo.cargo()
-            .args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-    )
+    process::run(repo.cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
 fn rustdoc(repo: &Repo) -> Result<()> {
     let mut cargo = repo.cargo();
-    process::run(
-        cargo
-            .args(["doc", "--workspace", "--no-deps"])
-            .env("RUSTDOCFLAGS", "-D warnings"),
-    )
+    process::run(cargo.args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 fn report(result: Result<()>) -> bool {

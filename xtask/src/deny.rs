@@ -23,25 +23,17 @@ pub(crate) fn suite(repo: &Repo) -> Result<Totals> {
         return Ok(Totals::default());
     }
     match run_tool(repo) {
-        Ok(()) => Ok(Totals {
-            passed: 1,
-            ..Totals::default()
-        }),
+        Ok(()) => Ok(Totals { passed: 1, ..Totals::default() }),
         Err(error) => {
             println!("{error:#}");
-            Ok(Totals {
-                failed: 1,
-                ..Totals::default()
-            })
+            Ok(Totals { failed: 1, ..Totals::default() })
         }
     }
 }
 
 /// Advisories are left out: they need a database from the network, and a test run must not depend on that.
 fn run_tool(repo: &Repo) -> Result<()> {
-    let Some(tool) = setup::CARGO_DENY.locate(repo) else {
-        bail!("cargo-deny is not installed")
-    };
+    let Some(tool) = setup::CARGO_DENY.locate(repo) else { bail!("cargo-deny is not installed") };
     process::run(repo.command(tool).args([
         "--workspace",
         "--all-features",

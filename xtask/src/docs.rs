@@ -41,14 +41,8 @@ const PAGES: &[(&str, Source)] = &[
         "docs/agent-reference.md",
         Source::Output(&["harness", "schema", "--kind", "agent", "--format", "markdown"]),
     ),
-    (
-        "docs/lint-rules.md",
-        Source::Output(&["harness", "rules", "--format", "markdown"]),
-    ),
-    (
-        "docs/harness.schema.json",
-        Source::Output(&["harness", "schema", "--kind", "harness"]),
-    ),
+    ("docs/lint-rules.md", Source::Output(&["harness", "rules", "--format", "markdown"])),
+    ("docs/harness.schema.json", Source::Output(&["harness", "schema", "--kind", "harness"])),
     ("docs/cli-reference.md", Source::HelpTree),
 ];
 
@@ -66,9 +60,7 @@ pub(crate) fn check(repo: &Repo) -> Result<()> {
     for (file, source) in PAGES {
         match render(&binary, file, source) {
             Ok(text) if is_current(&repo.join(file), &text) => {}
-            Ok(_) => problems.push(format!(
-                "{file} is stale; run `cargo xtask docs` and commit the result"
-            )),
+            Ok(_) => problems.push(format!("{file} is stale; run `cargo xtask docs` and commit the result")),
             Err(error) => problems.push(cannot_generate(file, &error)),
         }
     }
@@ -102,10 +94,7 @@ fn write(repo: &Repo) -> Result<()> {
 /// The first line says what is wrong; a usage message that may follow is about the binary, not about the page.
 fn cannot_generate(file: &str, error: &anyhow::Error) -> String {
     let message = format!("{error:#}");
-    format!(
-        "{file} cannot be generated: {}",
-        message.lines().next().unwrap_or_default()
-    )
+    format!("{file} cannot be generated: {}", message.lines().next().unwrap_or_default())
 }
 
 fn build(repo: &Repo) -> Result<PathBuf> {
@@ -129,10 +118,6 @@ fn render(binary: &Path, file: &str, source: &Source) -> Result<String> {
 /// Runs the binary with an empty environment: help texts show the values of the variables they mention.
 fn ask(binary: &Path, arguments: &[&str]) -> Result<String> {
     process::capture(
-        Command::new(binary)
-            .args(arguments)
-            .env_clear()
-            .env("COLUMNS", "100")
-            .env("NO_COLOR", "1"),
+        Command::new(binary).args(arguments).env_clear().env("COLUMNS", "100").env("NO_COLOR", "1"),
     )
 }

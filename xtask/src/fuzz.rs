@@ -49,10 +49,8 @@ pub(crate) fn run(repo: &Repo, args: &Args) -> Result<()> {
         Some(name) => bail!("no fuzz target {name}; there are: {}", known.join(", ")),
     };
     let binaries = build(repo)?;
-    let results: Vec<Result<String>> = chosen
-        .iter()
-        .map(|target| run_target(repo, &binaries, target, args.seconds))
-        .collect();
+    let results: Vec<Result<String>> =
+        chosen.iter().map(|target| run_target(repo, &binaries, target, args.seconds)).collect();
     let mut failed = Vec::new();
     for (target, result) in chosen.iter().zip(results) {
         match result {
@@ -69,10 +67,7 @@ pub(crate) fn run(repo: &Repo, args: &Args) -> Result<()> {
 /// Lints the targets without compiling libFuzzer, so that they cannot fall behind the crates they test.
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let mut cargo = fuzz_cargo(repo, "clippy");
-    cargo
-        .arg("--target-dir")
-        .arg(repo.target_dir()?.join("fuzz-check"))
-        .args(["--", "-D", "warnings"]);
+    cargo.arg("--target-dir").arg(repo.target_dir()?.join("fuzz-check")).args(["--", "-D", "warnings"]);
     // Nothing is linked, so the library named here does not have to exist.
     process::run(cargo.env("CUSTOM_LIBFUZZER_PATH", "/nonexistent/libfuzzer.a"))
 }
@@ -83,11 +78,7 @@ fn targets(repo: &Repo) -> Result<Vec<String>> {
     let metadata: Value = serde_json::from_str(&json)?;
     let targets = metadata.pointer("/packages/0/targets").and_then(Value::as_array);
     let targets = targets.context("the fuzz crate has no targets")?;
-    Ok(targets
-        .iter()
-        .filter_map(|target| target["name"].as_str())
-        .map(str::to_owned)
-        .collect())
+    Ok(targets.iter().filter_map(|target| target["name"].as_str()).map(str::to_owned).collect())
 }
 
 /// Builds all targets and returns the directory of the binaries.
@@ -96,10 +87,7 @@ fn build(repo: &Repo) -> Result<PathBuf> {
     let target_dir = repo.target_dir()?.join("fuzz");
     let mut cargo = fuzz_cargo(repo, "build");
     // Naming the target, even the host itself, keeps the flags away from build scripts.
-    cargo
-        .args(["--release", "--bins", "--target", &host])
-        .arg("--target-dir")
-        .arg(&target_dir);
+    cargo.args(["--release", "--bins", "--target", &host]).arg("--target-dir").arg(&target_dir);
     process::run(cargo.env("CARGO_ENCODED_RUSTFLAGS", RUSTFLAGS.join("\u{1f}")))?;
     Ok(target_dir.join(host).join("release"))
 }
@@ -128,10 +116,7 @@ fn run_target(repo: &Repo, binaries: &Path, target: &str, seconds: u32) -> Resul
 
 fn fuzz_cargo(repo: &Repo, subcommand: &str) -> Command {
     let mut cargo = repo.cargo();
-    cargo
-        .arg(subcommand)
-        .arg("--manifest-path")
-        .arg(repo.join("fuzz/Cargo.toml"));
+    cargo.arg(subcommand).arg("--manifest-path").arg(repo.join("fuzz/Cargo.toml"));
     cargo
 }
 

@@ -36,9 +36,7 @@ impl FuzzLog {
                 self.last_lines.pop_front();
             }
         }
-        ["INITED", "pulse", "DONE"]
-            .iter()
-            .any(|event| is_status(line) && line.contains(event))
+        ["INITED", "pulse", "DONE"].iter().any(|event| is_status(line) && line.contains(event))
     }
 
     /// The closing line, or what went wrong.
@@ -69,11 +67,7 @@ fn is_status(line: &str) -> bool {
 /// The number that follows a label; `corp: 12/1217b` gives 12.
 fn number_after(line: &str, label: &str) -> Option<u64> {
     let (_, rest) = line.split_once(label)?;
-    let digits: String = rest
-        .trim_start()
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
+    let digits: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
     digits.parse().ok()
 }
 
@@ -100,10 +94,7 @@ stat::number_of_executed_units: 900
         let (log, shown) = log(GROWING);
         assert_eq!(shown.len(), 2, "{shown:?}");
         let summary = log.finish(true).unwrap();
-        assert_eq!(
-            summary,
-            "900 executions, coverage 1500 (seeds and corpus 1081), corpus 40 inputs"
-        );
+        assert_eq!(summary, "900 executions, coverage 1500 (seeds and corpus 1081), corpus 40 inputs");
     }
 
     #[test]
@@ -111,20 +102,12 @@ stat::number_of_executed_units: 900
         let (log, _) = log(
             "==7== ERROR: libFuzzer: deadly signal\nartifact_prefix='a/'; Test unit written to a/crash-1\n",
         );
-        assert_eq!(
-            log.finish(false).unwrap_err().to_string(),
-            "failing input: a/crash-1"
-        );
+        assert_eq!(log.finish(false).unwrap_err().to_string(), "failing input: a/crash-1");
     }
 
     #[test]
     fn a_run_without_coverage_is_a_failure() {
         let (log, _) = log("#2\tINITED ft: 1 corp: 1/1b\nstat::number_of_executed_units: 100000\n");
-        assert!(
-            log.finish(true)
-                .unwrap_err()
-                .to_string()
-                .contains("no coverage feedback")
-        );
+        assert!(log.finish(true).unwrap_err().to_string().contains("no coverage feedback"));
     }
 }

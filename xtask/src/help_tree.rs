@@ -14,9 +14,8 @@ pub(crate) fn markdown(program: &str, ask: impl Fn(&[&str]) -> Result<String>) -
         let help = ask(&arguments)?;
         let title = [&[program.to_owned()], command.as_slice()].concat().join(" ");
         page.push_str(&section(&title, &help));
-        let children = subcommands(&help)
-            .into_iter()
-            .map(|name| [command.as_slice(), &[name.to_owned()]].concat());
+        let children =
+            subcommands(&help).into_iter().map(|name| [command.as_slice(), &[name.to_owned()]].concat());
         for (position, child) in children.enumerate() {
             // Depth first and in the order of the help text: a family of commands stays together.
             waiting.insert(position, child);
@@ -64,10 +63,7 @@ Options:
     #[test]
     fn names_come_from_the_commands_section_only() {
         assert_eq!(subcommands(TOP), ["one", "two"]);
-        assert_eq!(
-            subcommands("Usage: tool\n\nOptions:\n  -h, --help\n"),
-            Vec::<&str>::new()
-        );
+        assert_eq!(subcommands("Usage: tool\n\nOptions:\n  -h, --help\n"), Vec::<&str>::new());
     }
 
     #[test]
@@ -86,14 +82,6 @@ Options:
         });
         let page = page.unwrap();
         let titles: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
-        assert_eq!(
-            titles,
-            [
-                "## `tool`",
-                "## `tool one`",
-                "## `tool one inner`",
-                "## `tool two`"
-            ]
-        );
+        assert_eq!(titles, ["## `tool`", "## `tool one`", "## `tool one inner`", "## `tool two`"]);
     }
 }

@@ -16,10 +16,7 @@ const ALLOWED: &[Row] = &[
     ("fullsend-origin", &[]),
     ("fullsend-yaml", &[]),
     ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
-    (
-        "fullsend",
-        &["fullsend-harness", "fullsend-origin", "fullsend-yaml"],
-    ),
+    ("fullsend", &["fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     ("fullsend-bench", &["fullsend-harness", "fullsend-yaml"]),
     ("xtask", &[]),
 ];
@@ -37,9 +34,7 @@ pub(crate) fn check(repo: &Repo) -> Result<()> {
 }
 
 fn problems(metadata: &Value, allowed: &[Row]) -> Vec<String> {
-    let members: Vec<&str> = packages(metadata)
-        .filter_map(|package| package["name"].as_str())
-        .collect();
+    let members: Vec<&str> = packages(metadata).filter_map(|package| package["name"].as_str()).collect();
     let mut problems = Vec::new();
     for package in packages(metadata) {
         let name = package["name"].as_str().unwrap_or_default();
@@ -68,9 +63,7 @@ fn array<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
 }
 
 fn is_one_of(dependency: &Value, names: &[&str]) -> bool {
-    dependency["name"]
-        .as_str()
-        .is_some_and(|name| names.contains(&name))
+    dependency["name"].as_str().is_some_and(|name| names.contains(&name))
 }
 
 fn is_test_support(dependency: &Value) -> bool {
@@ -83,18 +76,12 @@ mod tests {
 
     use super::{ALLOWED, Row, problems};
 
-    const ROWS: &[Row] = &[
-        ("low", &[]),
-        ("beside", &[]),
-        ("high", &["low", "beside"]),
-        ("fullsend-testkit", &["low"]),
-    ];
+    const ROWS: &[Row] =
+        &[("low", &[]), ("beside", &[]), ("high", &["low", "beside"]), ("fullsend-testkit", &["low"])];
 
     fn package(name: &str, dependencies: &[(&str, Value)]) -> Value {
-        let dependencies: Vec<Value> = dependencies
-            .iter()
-            .map(|(name, kind)| json!({"name": name, "kind": kind}))
-            .collect();
+        let dependencies: Vec<Value> =
+            dependencies.iter().map(|(name, kind)| json!({"name": name, "kind": kind})).collect();
         json!({"name": name, "dependencies": dependencies})
     }
 
@@ -136,10 +123,7 @@ mod tests {
     fn the_testkit_is_for_tests_only() {
         let kit = package("fullsend-testkit", &[]);
         assert!(check(&[kit.clone(), package("low", &[("fullsend-testkit", json!("dev"))])]).is_empty());
-        assert_eq!(
-            check(&[kit, package("low", &[("fullsend-testkit", Value::Null)])]).len(),
-            1
-        );
+        assert_eq!(check(&[kit, package("low", &[("fullsend-testkit", Value::Null)])]).len(), 1);
     }
 
     #[test]

@@ -19,10 +19,7 @@ const HEAD: usize = 10;
 pub(crate) fn check(repo: &Repo) -> Result<()> {
     let listed = process::capture(repo.command("git").args(["ls-files", "-z", "--", "*.rs"]))?;
     let mut offenders = Vec::new();
-    for file in listed
-        .split('\0')
-        .filter(|file| !file.is_empty() && !is_test_file(file))
-    {
+    for file in listed.split('\0').filter(|file| !file.is_empty() && !is_test_file(file)) {
         // A file that git still lists may be deleted already.
         let Ok(source) = std::fs::read_to_string(repo.join(file)) else {
             continue;
@@ -48,17 +45,11 @@ fn is_test_file(file: &str) -> bool {
 fn code_lines(source: &str) -> usize {
     let lines: Vec<&str> = source.lines().collect();
     let is_inline_tests = |start: usize| {
-        let mut rest = lines
-            .iter()
-            .skip(start + 1)
-            .skip_while(|line| line.trim_start().starts_with("#["));
-        rest.next()
-            .is_some_and(|line| line.contains("mod ") && line.trim_end().ends_with('{'))
+        let mut rest = lines.iter().skip(start + 1).skip_while(|line| line.trim_start().starts_with("#["));
+        rest.next().is_some_and(|line| line.contains("mod ") && line.trim_end().ends_with('{'))
     };
-    let tests = lines
-        .iter()
-        .enumerate()
-        .find(|(at, line)| line.trim() == "#[cfg(test)]" && is_inline_tests(*at));
+    let tests =
+        lines.iter().enumerate().find(|(at, line)| line.trim() == "#[cfg(test)]" && is_inline_tests(*at));
     tests.map_or(lines.len(), |(at, _)| at)
 }
 
@@ -77,10 +68,7 @@ mod tests {
     #[test]
     fn code_ends_where_inline_tests_begin() {
         assert_eq!(code_lines("a\nb\n\n#[cfg(test)]\nmod tests {\n}\n"), 3);
-        assert_eq!(
-            code_lines("a\n#[cfg(test)]\n#[allow(x)]\npub(crate) mod tests {\n}\n"),
-            1
-        );
+        assert_eq!(code_lines("a\n#[cfg(test)]\n#[allow(x)]\npub(crate) mod tests {\n}\n"), 1);
         assert_eq!(code_lines("a\nb\n"), 2);
     }
 
@@ -95,10 +83,7 @@ mod tests {
         assert!(is_exempt("//! Table.\n//! lengths: exempt (generated table)\n"));
         assert!(!is_exempt("//! lengths: exempt ()\n"));
         assert!(!is_exempt("//! lengths: exempt\n"));
-        assert!(!is_exempt(&format!(
-            "{}//! lengths: exempt (late)\n",
-            "\n".repeat(10)
-        )));
+        assert!(!is_exempt(&format!("{}//! lengths: exempt (late)\n", "\n".repeat(10))));
     }
 
     #[test]

@@ -38,16 +38,9 @@ impl LibtestLog {
             failed = 1;
         }
         let mut skips = self.ignored_by_name;
-        let unnamed = Skip {
-            name: "unnamed test".into(),
-            reason: "ignored".into(),
-        };
+        let unnamed = Skip { name: "unnamed test".into(), reason: "ignored".into() };
         skips.resize(self.ignored.max(skips.len()), unnamed);
-        Totals {
-            passed: self.passed,
-            failed,
-            skips,
-        }
+        Totals { passed: self.passed, failed, skips }
     }
 }
 
@@ -61,13 +54,8 @@ fn is_start(line: &str) -> bool {
 
 /// The number before `word` in `ok. 3 passed; 0 failed; 1 ignored; 0 measured; …`
 fn count(result: &str, word: &str) -> usize {
-    let parts = result
-        .split([';', '.'])
-        .filter_map(|part| part.trim().split_once(' '));
-    parts
-        .filter(|(_, what)| *what == word)
-        .find_map(|(number, _)| number.parse().ok())
-        .unwrap_or(0)
+    let parts = result.split([';', '.']).filter_map(|part| part.trim().split_once(' '));
+    parts.filter(|(_, what)| *what == word).find_map(|(number, _)| number.parse().ok()).unwrap_or(0)
 }
 
 /// `test name ... ignored` with or without `, reason`
@@ -78,10 +66,7 @@ fn ignored_test(line: &str) -> Option<Skip> {
         None if outcome.is_empty() => "marked #[ignore] without a reason",
         None => return None,
     };
-    Some(Skip {
-        name: name.to_owned(),
-        reason: reason.to_owned(),
-    })
+    Some(Skip { name: name.to_owned(), reason: reason.to_owned() })
 }
 
 #[cfg(test)]
@@ -114,23 +99,13 @@ test crates/origin/src/lib.rs - draft (line 9) ... ignored
 test result: ok. 1 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 1.25s
 ";
         let skips = vec![
-            Skip {
-                name: "slow".into(),
-                reason: "needs a kernel with Landlock".into(),
-            },
+            Skip { name: "slow".into(), reason: "needs a kernel with Landlock".into() },
             Skip {
                 name: "crates/origin/src/lib.rs - draft (line 9)".into(),
                 reason: "marked #[ignore] without a reason".into(),
             },
         ];
-        assert_eq!(
-            totals(output, false),
-            Totals {
-                passed: 2,
-                failed: 1,
-                skips
-            }
-        );
+        assert_eq!(totals(output, false), Totals { passed: 2, failed: 1, skips });
     }
 
     #[test]
@@ -142,26 +117,12 @@ running 1 test
 test c ... ok
 test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
 ";
-        assert_eq!(
-            totals(output, false),
-            Totals {
-                passed: 1,
-                failed: 1,
-                skips: Vec::new()
-            }
-        );
+        assert_eq!(totals(output, false), Totals { passed: 1, failed: 1, skips: Vec::new() });
     }
 
     #[test]
     fn a_run_that_did_not_compile_counts_as_a_failure() {
-        assert_eq!(
-            totals("", false),
-            Totals {
-                passed: 0,
-                failed: 1,
-                skips: Vec::new()
-            }
-        );
+        assert_eq!(totals("", false), Totals { passed: 0, failed: 1, skips: Vec::new() });
     }
 
     #[test]

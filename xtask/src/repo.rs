@@ -23,9 +23,7 @@ impl Repo {
         let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
         let root = manifest_dir.parent().context("xtask has no parent directory")?;
-        Ok(Self {
-            root: root.to_owned(),
-        })
+        Ok(Self { root: root.to_owned() })
     }
 
     /// The top directory.
@@ -52,10 +50,7 @@ impl Repo {
 
     /// What `cargo metadata` says about the workspace members.
     pub(crate) fn metadata(&self) -> Result<Value> {
-        let json = process::capture(
-            self.cargo()
-                .args(["metadata", "--format-version", "1", "--no-deps"]),
-        )?;
+        let json = process::capture(self.cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
         serde_json::from_str(&json).context("cannot read the output of cargo metadata")
     }
 
@@ -63,8 +58,6 @@ impl Repo {
     pub(crate) fn target_dir(&self) -> Result<PathBuf> {
         let metadata = self.metadata()?;
         let directory = metadata.get("target_directory").and_then(Value::as_str);
-        directory
-            .map(PathBuf::from)
-            .context("cargo metadata names no target directory")
+        directory.map(PathBuf::from).context("cargo metadata names no target directory")
     }
 }

@@ -17,16 +17,12 @@ use crate::version::Version;
 /// What `cargo xtask test` needs.
 pub(crate) const FOR_TESTS: &[Requirement] = &[CARGO_DENY];
 /// What `cargo xtask fuzz` needs: libFuzzer is C++ and is compiled from source.
-pub(crate) const FOR_FUZZING: &[Requirement] = &[Requirement {
-    name: "g++",
-    kind: Kind::DebianPackage { program: "g++" },
-}];
+pub(crate) const FOR_FUZZING: &[Requirement] =
+    &[Requirement { name: "g++", kind: Kind::DebianPackage { program: "g++" } }];
 
 /// Checks dependencies against `deny.toml`.
-pub(crate) const CARGO_DENY: Requirement = Requirement {
-    name: "cargo-deny",
-    kind: Kind::CargoTool { version: "0.20.2" },
-};
+pub(crate) const CARGO_DENY: Requirement =
+    Requirement { name: "cargo-deny", kind: Kind::CargoTool { version: "0.20.2" } };
 
 /// Pauses before the second and third try: registries and mirrors have short outages.
 const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(8)];
@@ -62,12 +58,9 @@ impl Requirement {
         match self.kind {
             Kind::CargoTool { version } => {
                 let wanted = Version::parse(version)?;
-                let candidates = [repo.join(".tools/bin").join(self.name)]
-                    .into_iter()
-                    .chain(in_path(self.name));
-                candidates
-                    .into_iter()
-                    .find(|path| version_of(path).is_some_and(|found| found >= wanted))
+                let candidates =
+                    [repo.join(".tools/bin").join(self.name)].into_iter().chain(in_path(self.name));
+                candidates.into_iter().find(|path| version_of(path).is_some_and(|found| found >= wanted))
             }
             Kind::DebianPackage { program } => in_path(program),
         }
@@ -80,8 +73,7 @@ impl Requirement {
         }
         println!("setup: installing {}", self.name);
         let installed = retry(|| self.install(repo)).and_then(|()| {
-            self.locate(repo)
-                .context("the installation succeeded, but the program cannot be found")
+            self.locate(repo).context("the installation succeeded, but the program cannot be found")
         });
         installed.map_err(|error| Skip {
             name: self.name.to_owned(),
@@ -109,10 +101,7 @@ pub(crate) fn run(repo: &Repo) {
 
 /// Installs what is missing and returns what could not be installed.
 pub(crate) fn ensure_all(repo: &Repo, requirements: &[Requirement]) -> Vec<Skip> {
-    requirements
-        .iter()
-        .filter_map(|requirement| requirement.ensure(repo).err())
-        .collect()
+    requirements.iter().filter_map(|requirement| requirement.ensure(repo).err()).collect()
 }
 
 fn install_cargo_tool(repo: &Repo, name: &str, version: &str) -> Result<()> {
@@ -120,11 +109,7 @@ fn install_cargo_tool(repo: &Repo, name: &str, version: &str) -> Result<()> {
     let build = repo.join(".tools/build");
     let mut cargo = repo.cargo();
     cargo.args(["install", "--locked", "--quiet", &format!("{name}@{version}")]);
-    cargo
-        .arg("--root")
-        .arg(repo.join(".tools"))
-        .arg("--target-dir")
-        .arg(&build);
+    cargo.arg("--root").arg(repo.join(".tools")).arg("--target-dir").arg(&build);
     cargo.args(QUICK_BUILD.iter().flat_map(|setting| ["--config", setting]));
     process::capture(&mut cargo)?;
     std::fs::remove_dir_all(&build).with_context(|| format!("cannot remove {}", build.display()))
@@ -152,9 +137,7 @@ fn retry(mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
 
 fn in_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(program))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
 }
 
 fn version_of(program: &PathBuf) -> Option<Version> {
@@ -185,10 +168,7 @@ mod tests {
         let error =
             anyhow!("{}\nno route to host", "Compiling é\n".repeat(100)).context("cargo install failed");
         let line = one_line(&error);
-        assert!(
-            line.starts_with('…') && line.ends_with("no route to host"),
-            "{line}"
-        );
+        assert!(line.starts_with('…') && line.ends_with("no route to host"), "{line}");
         assert!(!line.contains('\n') && line.chars().count() <= 302, "{line}");
     }
 }

@@ -22,22 +22,13 @@ pub(crate) struct Suite {
 
 /// Everything that `cargo xtask test` runs, in this order.
 pub(crate) const SUITES: &[Suite] = &[
-    Suite {
-        name: "dependency policy",
-        run: deny::suite,
-    },
-    Suite {
-        name: "workspace tests",
-        run: workspace_tests,
-    },
+    Suite { name: "dependency policy", run: deny::suite },
+    Suite { name: "workspace tests", run: workspace_tests },
 ];
 
 /// The `test` command.
 pub(crate) fn test(repo: &Repo) -> Result<ExitCode> {
-    let mut totals = Totals {
-        skips: setup::ensure_all(repo, setup::FOR_TESTS),
-        ..Totals::default()
-    };
+    let mut totals = Totals { skips: setup::ensure_all(repo, setup::FOR_TESTS), ..Totals::default() };
     for suite in SUITES {
         println!("== {}", suite.name);
         totals.add(suite.count(repo));
@@ -50,19 +41,14 @@ impl Suite {
     pub(crate) fn count(&self, repo: &Repo) -> Totals {
         (self.run)(repo).unwrap_or_else(|error| {
             println!("{}: {error:#}", self.name);
-            Totals {
-                failed: 1,
-                ..Totals::default()
-            }
+            Totals { failed: 1, ..Totals::default() }
         })
     }
 }
 
 /// Unit, integration and documentation tests of all crates.
 fn workspace_tests(repo: &Repo) -> Result<Totals> {
-    let skips_file = repo
-        .target_dir()?
-        .join(format!("test-skips-{}", std::process::id()));
+    let skips_file = repo.target_dir()?.join(format!("test-skips-{}", std::process::id()));
     std::fs::write(&skips_file, "").with_context(|| format!("cannot write {}", skips_file.display()))?;
     let totals = run_cargo_test(repo, &skips_file);
     let declared = std::fs::read_to_string(&skips_file)?;

@@ -34,31 +34,17 @@ impl Totals {
         let names: BTreeSet<&str> = skips.iter().map(|skip| skip.name.as_str()).collect();
         self.passed = self.passed.saturating_sub(names.len());
         for name in names {
-            let reasons: BTreeSet<&str> = skips
-                .iter()
-                .filter(|skip| skip.name == name)
-                .map(|skip| skip.reason.as_str())
-                .collect();
+            let reasons: BTreeSet<&str> =
+                skips.iter().filter(|skip| skip.name == name).map(|skip| skip.reason.as_str()).collect();
             let reason = reasons.into_iter().collect::<Vec<_>>().join("; ");
-            self.skips.push(Skip {
-                name: name.to_owned(),
-                reason,
-            });
+            self.skips.push(Skip { name: name.to_owned(), reason });
         }
     }
 
     /// The closing lines; the sums stand alone on the last one, for people and scripts.
     pub(crate) fn closing_lines(&self) -> Vec<String> {
-        let skips = self
-            .skips
-            .iter()
-            .map(|skip| format!("SKIPPED: {}: {}", skip.name, skip.reason));
-        let sums = format!(
-            "{} passed, {} failed, {} skipped",
-            self.passed,
-            self.failed,
-            self.skips.len()
-        );
+        let skips = self.skips.iter().map(|skip| format!("SKIPPED: {}: {}", skip.name, skip.reason));
+        let sums = format!("{} passed, {} failed, {} skipped", self.passed, self.failed, self.skips.len());
         skips.chain([sums]).collect()
     }
 
@@ -67,20 +53,13 @@ impl Totals {
         for line in self.closing_lines() {
             println!("{line}");
         }
-        if self.failed > 0 {
-            ExitCode::FAILURE
-        } else {
-            ExitCode::SUCCESS
-        }
+        if self.failed > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
     }
 }
 
 fn parse_declared_skip(line: &str) -> Option<Skip> {
     let (name, reason) = line.split_once('\t')?;
-    Some(Skip {
-        name: name.to_owned(),
-        reason: reason.to_owned(),
-    })
+    Some(Skip { name: name.to_owned(), reason: reason.to_owned() })
 }
 
 #[cfg(test)]
@@ -88,51 +67,23 @@ mod tests {
     use super::{Skip, Totals};
 
     fn skip(name: &str, reason: &str) -> Skip {
-        Skip {
-            name: name.into(),
-            reason: reason.into(),
-        }
+        Skip { name: name.into(), reason: reason.into() }
     }
 
     #[test]
     fn declared_skips_are_not_counted_as_passed() {
-        let mut totals = Totals {
-            passed: 5,
-            failed: 0,
-            skips: Vec::new(),
-        };
+        let mut totals = Totals { passed: 5, failed: 0, skips: Vec::new() };
         totals.move_declared_skips(
             "landlock\tkernel too old\ndocker\tno daemon\ndocker\tno binary\ndocker\tno daemon\n",
         );
-        let expected = vec![
-            skip("docker", "no binary; no daemon"),
-            skip("landlock", "kernel too old"),
-        ];
-        assert_eq!(
-            totals,
-            Totals {
-                passed: 3,
-                failed: 0,
-                skips: expected
-            }
-        );
+        let expected = vec![skip("docker", "no binary; no daemon"), skip("landlock", "kernel too old")];
+        assert_eq!(totals, Totals { passed: 3, failed: 0, skips: expected });
     }
 
     #[test]
     fn the_sums_stand_alone_on_the_last_line() {
-        let mut totals = Totals {
-            passed: 2,
-            failed: 1,
-            skips: vec![skip("cargo-deny", "offline")],
-        };
-        totals.add(Totals {
-            passed: 3,
-            failed: 0,
-            skips: Vec::new(),
-        });
-        assert_eq!(
-            totals.closing_lines(),
-            ["SKIPPED: cargo-deny: offline", "5 passed, 1 failed, 1 skipped"]
-        );
+        let mut totals = Totals { passed: 2, failed: 1, skips: vec![skip("cargo-deny", "offline")] };
+        totals.add(Totals { passed: 3, failed: 0, skips: Vec::new() });
+        assert_eq!(totals.closing_lines(), ["SKIPPED: cargo-deny: offline", "5 passed, 1 failed, 1 skipped"]);
     }
 }

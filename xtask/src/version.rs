@@ -15,11 +15,8 @@ impl Version {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let plain = text.split(['-', '+']).next()?;
         let mut parts = plain.split('.').map(|part| part.parse::<u64>().ok());
-        let version = Self {
-            major: parts.next()??,
-            minor: parts.next()??,
-            patch: parts.next().unwrap_or(Some(0))?,
-        };
+        let version =
+            Self { major: parts.next()??, minor: parts.next()??, patch: parts.next().unwrap_or(Some(0))? };
         parts.next().is_none().then_some(version)
     }
 
@@ -58,10 +55,7 @@ mod tests {
 
     #[test]
     fn the_number_is_found_in_what_tools_print() {
-        assert_eq!(
-            Version::find("rustc 1.95.0 (59807616e 2026-04-14)\n"),
-            Some(version("1.95.0"))
-        );
+        assert_eq!(Version::find("rustc 1.95.0 (59807616e 2026-04-14)\n"), Some(version("1.95.0")));
         assert_eq!(Version::find("cargo-deny 0.20.2"), Some(version("0.20.2")));
         assert_eq!(Version::find("no number here 1. a.b 1.2.3.4"), None);
     }

@@ -144,7 +144,7 @@ impl PinError {
     /// What the user can do about it.
     pub fn help(&self) -> Option<String> {
         Some(match self {
-            Self::Missing => "append `#sha256=` and the digest; `fullsend pin <url>` computes it".to_owned(),
+            Self::Missing => "append `#sha256=` and the SHA-256 of the content in 64 hex digits".to_owned(),
             Self::NotAPin { corrected: Some(corrected) } | Self::UpperCase { corrected } => {
                 format!("write `{corrected}`")
             }

@@ -228,9 +228,9 @@ impl ReferenceError {
             Self::Url(error) => return error.help(),
             // Quoted for the shell; a URL that would end the quotes is not offered for pasting.
             Self::Unpinned { url } if !url.contains('\'') => {
-                format!("run `fullsend pin '{url}'` and write the URL it prints")
+                format!("append `#sha256=` and the digest that `curl -fsS '{url}' | sha256sum` prints")
             }
-            Self::Unpinned { .. } => "run `fullsend pin` with the URL and write the URL it prints".to_owned(),
+            Self::Unpinned { .. } => "append `#sha256=` and the SHA-256 of the content".to_owned(),
             Self::Pin(error) => return error.help(),
             Self::UrlNotPath => "download the file and write its path".to_owned(),
             Self::PinnedPath => "remove the `#sha256=` part; local files are trusted as they are".to_owned(),

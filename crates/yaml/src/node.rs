@@ -69,4 +69,10 @@ impl Node<'_> {
     pub fn is_null(&self) -> bool {
         matches!(&self.value, Value::Scalar(scalar) if scalar.is_null())
     }
+
+    /// Whether the node is a scalar without any text.
+    #[must_use]
+    pub fn is_empty_text(&self) -> bool {
+        matches!(&self.value, Value::Scalar(scalar) if scalar.text.is_empty())
+    }
 }

@@ -8,6 +8,9 @@ use crate::{Diagnostic, Entry, Located, Location, Node, Rule, Scalar, Value, nea
 
 /// A type that can be read from a node.
 pub trait FromNode: Sized {
+    /// Whether empty text as the value of a record's key means that the key is absent.
+    const EMPTY_IS_ABSENT: bool = false;
+
     /// Reads the node; on a problem reports it to the reader and returns `None`.
     fn from_node(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Self>;
 
@@ -23,6 +26,9 @@ pub trait FromNode: Sized {
 pub trait FromText: Sized {
     /// Whether an explicit null in a map means empty text rather than "absent".
     const NULL_IS_EMPTY: bool = false;
+
+    /// Whether empty text as the value of a record's key means that the key is absent.
+    const EMPTY_IS_ABSENT: bool = false;
 
     /// Makes the value.
     ///
@@ -118,7 +124,7 @@ impl<'d> Reader<'d> {
 
     /// Reads the value of a record's key; an explicit null is the same as an absent key.
     pub fn field<T: FromNode>(&mut self, entry: &Entry<'_>) -> Option<T> {
-        if entry.value.is_null() {
+        if entry.value.is_null() || T::EMPTY_IS_ABSENT && entry.value.is_empty_text() {
             return None;
         }
         self.at_key(&entry.key, |reader| T::from_node(&entry.value, reader))
@@ -159,6 +165,8 @@ impl<'d> Reader<'d> {
 }
 
 impl<T: FromText> FromNode for T {
+    const EMPTY_IS_ABSENT: bool = T::EMPTY_IS_ABSENT;
+
     fn from_node(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Self> {
         let scalar = reader.scalar(node, "text")?;
         let text = if scalar.is_null() { "" } else { &scalar.text };
@@ -225,6 +233,8 @@ fn read_plain<T>(
 }
 
 impl<T: FromNode> FromNode for Located<T> {
+    const EMPTY_IS_ABSENT: bool = T::EMPTY_IS_ABSENT;
+
     fn from_node(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Self> {
         T::from_node(node, reader).map(|value| Located { value, at: node.at })
     }

@@ -71,7 +71,7 @@ fn urls_need_a_pin() {
     let error = Reference::parse("https://h/a.md").unwrap_err();
     assert_eq!(error, ReferenceError::Unpinned { url: "https://h/a.md".to_owned() });
     assert_eq!(error.code(), "reference-unpinned");
-    assert!(error.help().unwrap().contains("`fullsend pin 'https://h/a.md'`"));
+    assert!(error.help().unwrap().contains("`curl -fsS 'https://h/a.md' | sha256sum`"));
     let hostile = Reference::parse("https://h/a';rm -rf x'").unwrap_err();
     assert!(!hostile.help().unwrap().contains("rm -rf"));
     let upper = format!("https://h/a.md#sha256={}", H.to_ascii_uppercase());

@@ -114,7 +114,7 @@ fn what_the_reader_refuses_is_named_with_its_place() {
         ("a: b: c\n", &["yaml-syntax 1:5"]),
         ("a:\n\tb: 1\n", &["yaml-syntax 2:2"]),
         ("a: [1, 2\n", &["yaml-syntax 1:4"]),
-        ("a: 'x\n", &["yaml-syntax 1:4"]),
+        ("a: 'x\n", &["yaml-syntax 2:1"]),
     ] {
         assert_eq!(problems(text), expected, "{text:?}");
     }

@@ -1,0 +1,179 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use fullsend_harness::value::Platform;
+
+use crate::environment;
+
+/// Run AI agents from declarative harnesses, and keep promises even when the model, the repository or a skill is
+/// hostile.
+#[derive(Debug, Parser)]
+#[command(name = "fullsend", version, arg_required_else_help = true, propagate_version = false)]
+#[command(after_help = "Exit codes: 0 done, 1 the work failed, 2 usage or configuration error.")]
+pub(crate) struct Cli {
+    /// Print results only, no summaries or hints
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check, show and document harness files
+    #[command(subcommand)]
+    Harness(HarnessCommand),
+    /// Start a `.fullsend` directory
+    ///
+    /// Writes a small, commented set of files that lints clean. An existing directory is never changed.
+    Init(InitArgs),
+    /// Print a completion script for a shell
+    ///
+    /// For bash: `fullsend completions bash > ~/.local/share/bash-completion/completions/fullsend`
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum HarnessCommand {
+    /// Find every problem in harness files
+    ///
+    /// Checks harness files, the configuration, agent definitions, providers and profiles around them in one pass,
+    /// without a network. Problems go to standard output; the exit code is 1 when there are errors.
+    Lint(LintArgs),
+    /// Show a harness with the place of every value
+    Show(ShowArgs),
+    /// Print the JSON Schema of a kind of file, or its reference
+    ///
+    /// For editors: `fullsend harness schema > harness.schema.json`, then start harness files with
+    /// `# yaml-language-server: $schema=../harness.schema.json`.
+    Schema(SchemaArgs),
+    /// List the lint rules
+    Rules(RulesArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LintArgs {
+    /// Harness files, fullsend directories or repositories; by default the nearest `.fullsend`
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// How to print problems
+    #[arg(long, value_enum, default_value_t = LintFormat::Text)]
+    pub(crate) format: LintFormat,
+    /// Also require every `${VAR}` to be set, and files named through variables to exist
+    #[arg(long)]
+    pub(crate) check_env: bool,
+    /// Exit with 1 on warnings too
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// A registered agent, the name of a file under `harness/`, or a path
+    pub(crate) name: String,
+    /// Merge the chain of bases
+    #[arg(long)]
+    pub(crate) resolved_base: bool,
+    /// Apply the overlay of a platform
+    #[arg(long, value_name = "PLATFORM", value_parser = parse_platform)]
+    pub(crate) forge: Option<Platform>,
+    /// How to print the harness
+    #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+    pub(crate) format: ShowFormat,
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// The kind of file
+    #[arg(long, value_enum, default_value_t = SchemaKind::Harness)]
+    pub(crate) kind: SchemaKind,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = SchemaFormat::Json)]
+    pub(crate) format: SchemaFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RulesArgs {
+    /// How to print them
+    #[arg(long, value_enum, default_value_t = RulesFormat::Text)]
+    pub(crate) format: RulesFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// The repository to start in
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub(crate) directory: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DirectoryArgs {
+    /// The fullsend directory; by default the nearest `.fullsend`
+    #[arg(long, value_name = "DIR", env = environment::FULLSEND_DIR)]
+    pub(crate) fullsend_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LintFormat {
+    /// For people
+    Text,
+    /// One JSON object
+    Json,
+    /// SARIF 2.1.0, for code hosts
+    Sarif,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowFormat {
+    /// YAML with the place of each value as a comment
+    Text,
+    /// One JSON object: path, chain, harness, origins
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaKind {
+    /// A harness file
+    Harness,
+    /// `config.yaml`
+    Config,
+    /// The front matter of an agent definition
+    Agent,
+    /// A provider definition
+    Provider,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaFormat {
+    /// JSON Schema, for editors
+    Json,
+    /// The reference page
+    Markdown,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RulesFormat {
+    /// For people
+    Text,
+    /// One JSON array
+    Json,
+    /// The reference page
+    Markdown,
+}
+
+fn parse_platform(word: &str) -> Result<Platform, String> {
+    use fullsend_yaml::FromText;
+    Platform::from_text(word).map_err(|problem| problem.message)
+}

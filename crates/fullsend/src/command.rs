@@ -1,0 +1,51 @@
+//! The commands, one module each.
+
+mod completions;
+mod init;
+mod lint;
+mod rules;
+mod schema;
+mod show;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use fullsend_harness::workspace;
+
+use crate::cli::{Command, DirectoryArgs, HarnessCommand};
+use crate::exit::Exit;
+use crate::output::{Advice, Output};
+
+/// Runs a command.
+pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
+    match command {
+        Command::Harness(HarnessCommand::Lint(args)) => lint::run(args, output),
+        Command::Harness(HarnessCommand::Show(args)) => show::run(&args, output),
+        Command::Harness(HarnessCommand::Schema(args)) => schema::run(&args, output),
+        Command::Harness(HarnessCommand::Rules(args)) => rules::run(&args, output),
+        Command::Init(args) => init::run(&args, output),
+        Command::Completions(args) => completions::run(&args, output),
+    }
+}
+
+/// The fullsend directory that was named, or the nearest one; relative to the working directory, as people write it.
+fn fullsend_directory(args: &DirectoryArgs) -> Result<PathBuf> {
+    if let Some(directory) = &args.fullsend_dir {
+        anyhow::ensure!(
+            directory.is_dir(),
+            Advice::new(
+                format!("the fullsend directory `{}` does not exist", directory.display()),
+                "run `fullsend init`, or correct `--fullsend-dir`",
+            )
+        );
+        return Ok(directory.clone());
+    }
+    let working = std::env::current_dir()?;
+    let found = workspace::discover(&working).ok_or_else(|| {
+        Advice::new(
+            format!("no `.fullsend` directory in `{}` or above it", working.display()),
+            "run `fullsend init` to start one, or name one with `--fullsend-dir`",
+        )
+    })?;
+    Ok(found.strip_prefix(&working).map(PathBuf::from).unwrap_or(found))
+}

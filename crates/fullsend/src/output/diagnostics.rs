@@ -1,0 +1,77 @@
+//! Problems for people: message, place, source line, and what to do.
+
+use std::ops::Range;
+
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
+use anyhow::Result;
+use fullsend_yaml::{Diagnostic, Location, Severity, SourceFile, SourceMap};
+
+use crate::output::{Output, printable};
+
+/// Prints problems as a result.
+pub(crate) fn print(output: &mut Output, sources: &SourceMap, problems: &[Diagnostic]) -> Result<()> {
+    let renderer = if output.colour() { Renderer::styled() } else { Renderer::plain() };
+    let renderer = renderer.term_width(output.width());
+    for problem in problems {
+        let text = render(&renderer, sources, problem);
+        output.text(&format!("{text}\n\n"))?;
+    }
+    Ok(())
+}
+
+/// Prints problems as the reason of a failure.
+pub(crate) fn print_to_stderr(output: &mut Output, sources: &SourceMap, problems: &[Diagnostic]) {
+    let renderer = Renderer::plain().term_width(output.width());
+    for problem in problems {
+        output.stderr(&format!("{}\n\n", render(&renderer, sources, problem)));
+    }
+}
+
+fn render(renderer: &Renderer, sources: &SourceMap, problem: &Diagnostic) -> String {
+    let level = match problem.rule.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let title = level.primary_title(printable(&problem.message)).id(problem.rule.code);
+    let mut report = vec![with_snippet(
+        title.elements([] as [Snippet<'_, Annotation<'_>>; 0]),
+        sources,
+        problem.at,
+        AnnotationKind::Primary,
+        None,
+    )];
+    for related in &problem.related {
+        let title = Level::NOTE.secondary_title(printable(&related.message));
+        let group = Group::with_title(title);
+        report.push(with_snippet(group, sources, related.at, AnnotationKind::Context, None));
+    }
+    report.push(Group::with_title(Level::HELP.secondary_title(printable(problem.help()))));
+    renderer.render(&report)
+}
+
+fn with_snippet<'s>(
+    group: Group<'s>,
+    sources: &'s SourceMap,
+    at: Location,
+    kind: AnnotationKind,
+    label: Option<&'s str>,
+) -> Group<'s> {
+    let Some(file) = sources.file(at.file) else { return group };
+    let (line, text, range) = excerpt(file, at);
+    let snippet = Snippet::source(text)
+        .line_start(line)
+        .path(printable(&file.path().display().to_string()))
+        .annotation(kind.span(range).label(label));
+    group.element(snippet)
+}
+
+/// The line of a place, its number, and the place within it. A place that spans lines is cut at the end of its first.
+fn excerpt(file: &SourceFile, at: Location) -> (usize, &str, Range<usize>) {
+    let range = at.range();
+    let position = file.line_column(range.start);
+    let line = file.line_at(range.start);
+    let before: usize = line.chars().take(position.column - 1).map(char::len_utf8).sum();
+    let length = range.end.saturating_sub(range.start).min(line.len() - before.min(line.len()));
+    let end = line.floor_char_boundary((before + length).min(line.len()));
+    (position.line, line, before..end.max(before))
+}

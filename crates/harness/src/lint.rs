@@ -1,0 +1,119 @@
+//! Linting: every problem of a set of harness files and the documents around them, in one pass, without a network.
+
+mod agent_files;
+mod files;
+mod meaning;
+mod provider_files;
+mod remote;
+mod target;
+mod variables;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use fullsend_yaml::{Diagnostic, Severity, SourceMap};
+
+pub use target::{LintTarget, TargetError};
+
+use crate::compose::{Composition, overlay};
+use crate::config::Configuration;
+use crate::expand::Variables;
+use crate::library::Library;
+use crate::rules;
+use crate::schema::HarnessFile;
+use agent_files::AgentFiles;
+use files::FileCheck;
+use provider_files::ProviderFiles;
+
+/// What linting looks at beyond the files themselves.
+#[derive(Default)]
+pub struct LintOptions<'o> {
+    /// The environment, when variables must be set and the paths built from them must exist.
+    pub environment: Option<Variables<'o>>,
+}
+
+impl std::fmt::Debug for LintOptions<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("LintOptions").field("environment", &self.environment.is_some()).finish()
+    }
+}
+
+/// What linting found.
+#[derive(Debug)]
+pub struct LintReport {
+    /// The files, for showing places.
+    pub sources: SourceMap,
+    /// The problems, by file and place.
+    pub problems: Vec<Diagnostic>,
+    /// The harness files that were linted.
+    pub files: Vec<PathBuf>,
+}
+
+impl LintReport {
+    /// How many problems have this severity.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> usize {
+        self.problems.iter().filter(|problem| problem.rule.severity == severity).count()
+    }
+}
+
+/// Lints the harness files of a target and the configuration, agents, providers and profiles around them.
+#[must_use]
+pub fn lint(target: &LintTarget, options: &LintOptions<'_>) -> LintReport {
+    let mut linter = Linter::new(target, options);
+    for file in &target.files {
+        linter.harness(file);
+    }
+    let Linter { library, mut problems, .. } = linter;
+    let mut seen = HashSet::new();
+    problems.retain(|problem| seen.insert((problem.rule.code, problem.at, problem.message.clone())));
+    problems.sort_by_key(|problem| problem.at);
+    LintReport { sources: library.into_sources(), problems, files: target.files.clone() }
+}
+
+struct Linter<'o> {
+    options: &'o LintOptions<'o>,
+    library: Library,
+    configuration: Configuration,
+    providers: ProviderFiles,
+    agents: AgentFiles,
+    files: FileCheck,
+    problems: Vec<Diagnostic>,
+}
+
+impl<'o> Linter<'o> {
+    fn new(target: &LintTarget, options: &'o LintOptions<'o>) -> Self {
+        let mut library = Library::new(&target.root);
+        let mut problems = Vec::new();
+        let configuration = library.configuration(&mut problems);
+        let providers = ProviderFiles::read(&mut library, &mut problems);
+        let files = FileCheck::new(&target.root);
+        Self { options, library, configuration, providers, agents: AgentFiles::default(), files, problems }
+    }
+
+    fn harness(&mut self, path: &Path) {
+        let Some(composition) = self.library.compose(path, &mut self.problems) else { return };
+        self.composed(&composition, &composition.harness);
+        let platforms = composition.harness.forge.iter().flat_map(|forge| forge.platforms.keys());
+        for platform in platforms {
+            if let Some(harness) = overlay(composition.harness.as_ref().clone(), *platform) {
+                self.composed(&composition, &harness);
+            }
+        }
+    }
+
+    fn composed(&mut self, composition: &Composition, harness: &HarnessFile) {
+        meaning::check(composition, harness, &mut self.problems);
+        variables::check(harness, self.options.environment, &mut self.problems);
+        remote::check(composition, harness, &self.configuration, &mut self.problems);
+        self.files.check(harness, self.options.environment, &mut self.problems);
+        self.agents.check(&mut self.library, harness, &mut self.problems);
+        self.providers.check_uses(harness, &mut self.problems);
+    }
+}
+
+/// A problem of the whole harness: a key that stands nowhere.
+fn missing_key(composition: &Composition, key: &str, help: &str) -> Diagnostic {
+    let message = format!("the harness has no `{key}`");
+    Diagnostic::new(&rules::MISSING_KEY, composition.start(), message).with_help(help)
+}

@@ -1,0 +1,63 @@
+//! What a path on the command line stands for: harness files and the fullsend directory they belong to.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::workspace::{self, DIRECTORY_NAME};
+
+/// Harness files that share a fullsend directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LintTarget {
+    /// The fullsend directory.
+    pub root: PathBuf,
+    /// The harness files.
+    pub files: Vec<PathBuf>,
+}
+
+/// Why a path cannot be linted.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TargetError {
+    /// Nothing is there.
+    #[error("`{}` does not exist", path.display())]
+    Missing {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A directory without any harness file.
+    #[error("`{}` has no harness files", path.display())]
+    Empty {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+impl LintTarget {
+    /// The target that a path stands for: a harness file, a fullsend directory, a directory that contains one, or a
+    /// directory of harness files. `root` overrides the fullsend directory that the path's place suggests.
+    ///
+    /// # Errors
+    /// When nothing is there, or no harness file is found.
+    pub fn from_path(path: &Path, root: Option<&Path>) -> Result<Self, TargetError> {
+        let owned = |suggested: PathBuf| root.map_or(suggested, Path::to_owned);
+        if path.is_file() {
+            return Ok(Self { root: owned(workspace::root_of(path)), files: vec![path.to_owned()] });
+        }
+        if !path.is_dir() {
+            return Err(TargetError::Missing { path: path.to_owned() });
+        }
+        let nested = path.join(DIRECTORY_NAME);
+        let directory = if nested.is_dir() { nested } else { path.to_owned() };
+        let (suggested, files) = if workspace::is_fullsend_directory(&directory) {
+            (directory.clone(), workspace::harness_files(&directory))
+        } else {
+            let files = workspace::yaml_files(&directory);
+            (files.first().map_or_else(|| directory.clone(), |file| workspace::root_of(file)), files)
+        };
+        if files.is_empty() {
+            return Err(TargetError::Empty { path: directory });
+        }
+        Ok(Self { root: owned(suggested), files })
+    }
+}

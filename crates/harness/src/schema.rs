@@ -1,0 +1,22 @@
+//! The documents: every key of harness files, configuration, agent definitions, providers and profiles as typed records.
+
+mod agent;
+mod config;
+mod forge;
+mod harness;
+mod provider;
+mod security;
+mod skill;
+
+pub use agent::{AgentDefinition, ToolList};
+pub use config::{
+    AgentEntry, AllowTargets, ConfigFile, CreateIssues, Defaults, Dispatch, ForgeHost, Inference, OrgConfig,
+    PrivateHost, RepoConfig, RepoSettings,
+};
+pub use forge::{ForgeOverlay, ForgeOverlays};
+pub use harness::{ApiServer, Env, HarnessFile, HostFile, OpenShell, ValidationLoop};
+pub use provider::{Profile, ProviderDefinition};
+pub use security::{
+    Escalation, HostScanners, LlmGuard, SandboxHooks, Security, Tirith, ToolAllowlist, Trace,
+};
+pub use skill::SkillEntry;

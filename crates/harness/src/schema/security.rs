@@ -1,0 +1,109 @@
+//! The `security` block: everything is on, and fails closed, unless it says otherwise.
+
+use fullsend_yaml::{Located, record};
+
+use crate::value::{EscalationAction, FailMode, Fraction, MatchType, TirithLevel};
+
+record! {
+    /// Scanners, tool hooks and what findings lead to.
+    pub struct Security {
+        /// Whether scanners and hooks run at all. Default: `true`.
+        enabled: Located<bool>,
+        /// `closed` (default): a finding stops the run. `open`: findings become warnings; enforcement stays.
+        fail_mode: Located<FailMode>,
+        /// What is scanned on the host before the agent sees it.
+        host_scanners: HostScanners,
+        /// What watches every tool call.
+        sandbox_hooks: SandboxHooks,
+        /// What a critical finding leads to.
+        escalation: Escalation,
+        /// The trace of security decisions.
+        trace: Trace,
+    }
+}
+
+record! {
+    /// Scanners on the host.
+    pub struct HostScanners {
+        /// Invisible and misleading characters. Default: `true`.
+        unicode_normalizer: Located<bool>,
+        /// Instructions hidden in what the agent reads. Default: `true`.
+        context_injection: Located<bool>,
+        /// URLs that lead to internal addresses. Default: `true`.
+        ssrf_validator: Located<bool>,
+        /// Secrets in what the agent reads or writes. Default: `true`.
+        secret_redactor: Located<bool>,
+        /// A classifier for injected instructions.
+        llm_guard: LlmGuard,
+    }
+}
+
+record! {
+    /// A classifier for injected instructions.
+    pub struct LlmGuard {
+        /// Whether it runs.
+        enabled: Located<bool>,
+        /// The score from which a text counts as an injection. Default: 0.92.
+        threshold: Located<Fraction>,
+        /// Whether it judges sentence by sentence or the whole text.
+        match_type: Located<MatchType>,
+    }
+}
+
+record! {
+    /// Hooks around every tool call.
+    pub struct SandboxHooks {
+        /// The Tirith command scanner, before shell commands.
+        tirith: Tirith,
+        /// Internal addresses in requests, before the call. Default: `true`.
+        ssrf_pretool: Located<bool>,
+        /// Secrets in tool output. Default: `true`.
+        secret_redact_posttool: Located<bool>,
+        /// Invisible and misleading characters in tool output. Default: `true`.
+        unicode_posttool: Located<bool>,
+        /// Oversized tool output. Default: `true`.
+        context_suppress_posttool: Located<bool>,
+        /// The canary token in tool input. Default: `true`.
+        canary_pretool: Located<bool>,
+        /// The canary token in tool output. Default: `true`.
+        canary_posttool: Located<bool>,
+        /// Only tools that the agent definition lists. Default: off.
+        tool_allowlist_pretool: ToolAllowlist,
+    }
+}
+
+record! {
+    /// The Tirith command scanner.
+    pub struct Tirith {
+        /// Whether it runs. Default: `true`.
+        enabled: Located<bool>,
+        /// The least severity at which it denies. Default: `high`.
+        fail_on: Located<TirithLevel>,
+    }
+}
+
+record! {
+    /// Only tools that the agent definition lists.
+    pub struct ToolAllowlist {
+        /// Whether it is enforced. Default: `false`.
+        enabled: Located<bool>,
+    }
+}
+
+record! {
+    /// What a critical finding leads to.
+    pub struct Escalation {
+        /// `halt` (default) ends the run; `review` asks for a person.
+        on_critical: Located<EscalationAction>,
+        /// The label that asks for a person. Default: `requires-manual-review`.
+        review_label: Located<String>,
+    }
+}
+
+record! {
+    /// The trace of security decisions.
+    pub struct Trace {
+        /// Whether it is written. Default: `true`.
+        enabled: Located<bool>,
+    }
+}

@@ -1,0 +1,107 @@
+//! Host patterns and address ranges as they stand in files.
+
+use fullsend_origin::HostPattern;
+use fullsend_yaml::{FromText, TextProblem};
+use ipnet::IpNet;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+
+/// A host name, or `*.suffix` for every name below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostGlob(HostPattern);
+
+impl HostGlob {
+    /// The pattern.
+    #[must_use]
+    pub fn pattern(&self) -> &HostPattern {
+        &self.0
+    }
+}
+
+impl FromText for HostGlob {
+    const EMPTY_IS_ABSENT: bool = true;
+
+    fn from_text(text: &str) -> Result<Self, TextProblem> {
+        HostPattern::parse(text)
+            .map(Self)
+            .map_err(|error| TextProblem::invalid(format!("is not a host pattern: {error}"), error.help()))
+    }
+}
+
+impl Serialize for HostGlob {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl JsonSchema for HostGlob {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "HostGlob".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(\\*\\.)?[^*/ ]+$" })
+    }
+}
+
+/// A range of addresses in CIDR form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cidr(IpNet);
+
+impl Cidr {
+    /// The range.
+    #[must_use]
+    pub fn range(&self) -> IpNet {
+        self.0
+    }
+}
+
+impl FromText for Cidr {
+    const EMPTY_IS_ABSENT: bool = true;
+
+    fn from_text(text: &str) -> Result<Self, TextProblem> {
+        let problem = |help: String| {
+            TextProblem::invalid(format!("must be an address range, not `{text}`"), Some(help))
+        };
+        let range: IpNet = match text.parse() {
+            Ok(range) => range,
+            Err(_) => {
+                let single: Option<std::net::IpAddr> = text.parse().ok();
+                let example =
+                    single.map_or("10.20.0.0/16".to_owned(), |address| IpNet::from(address).to_string());
+                return Err(problem(format!("write it as `{example}`")));
+            }
+        };
+        if range != range.trunc() {
+            return Err(problem(format!(
+                "the address has bits outside the prefix; write `{}`",
+                range.trunc()
+            )));
+        }
+        Ok(Self(range))
+    }
+}
+
+impl Serialize for Cidr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl JsonSchema for Cidr {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Cidr".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9a-fA-F:.]+/[0-9]{1,3}$" })
+    }
+}

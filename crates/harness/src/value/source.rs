@@ -1,0 +1,188 @@
+//! Where a resource comes from: declarative ones may be remote, executable ones are always local.
+
+use fullsend_origin::{Reference, has_scheme};
+use fullsend_yaml::{FromText, TextProblem};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+
+use crate::rules;
+use crate::value::BareName;
+
+/// A declarative resource: a local path, or an HTTPS URL with its SHA-256.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resource(Reference);
+
+impl Resource {
+    /// The reference.
+    #[must_use]
+    pub fn reference(&self) -> &Reference {
+        &self.0
+    }
+
+    /// The path as written, when the resource is local.
+    #[must_use]
+    pub fn local(&self) -> Option<&str> {
+        match &self.0 {
+            Reference::Local(path) => Some(path.as_str()),
+            Reference::Remote(_) => None,
+        }
+    }
+
+    /// The last element of the path, which names the resource where it is used; empty when there is none.
+    #[must_use]
+    pub fn base_name(&self) -> String {
+        self.0.base_name().unwrap_or_default()
+    }
+}
+
+impl FromText for Resource {
+    const EMPTY_IS_ABSENT: bool = true;
+
+    fn from_text(text: &str) -> Result<Self, TextProblem> {
+        Reference::parse(text).map(Self).map_err(|error| TextProblem {
+            rule: rules::for_reference(&error),
+            message: format!("is not a usable reference: {error}"),
+            help: error.help(),
+        })
+    }
+}
+
+impl std::fmt::Display for Resource {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl Serialize for Resource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What editors can check of a reference: no scheme but https, and a pin on it.
+const RESOURCE_PATTERN: &str = "^(https://[^#]+#sha256=[0-9a-f]{64}|(?![A-Za-z][A-Za-z0-9+.-]*://).+)$";
+
+impl JsonSchema for Resource {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Resource".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": RESOURCE_PATTERN })
+    }
+}
+
+/// An executable resource or its input: always a local path, because a URL would bring code from elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecutablePath(String);
+
+impl ExecutablePath {
+    /// The path as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromText for ExecutablePath {
+    const EMPTY_IS_ABSENT: bool = true;
+
+    fn from_text(text: &str) -> Result<Self, TextProblem> {
+        refuse_url(text)?;
+        match Reference::parse(text) {
+            Ok(Reference::Local(_)) => Ok(Self(text.to_owned())),
+            Ok(Reference::Remote(_)) => Err(url_refused(text)),
+            Err(error) => Err(TextProblem {
+                rule: rules::for_reference(&error),
+                message: format!("is not a usable path: {error}"),
+                help: error.help(),
+            }),
+        }
+    }
+}
+
+/// Refuses anything that reads like a URL, whatever its scheme.
+pub(crate) fn refuse_url(text: &str) -> Result<(), TextProblem> {
+    if has_scheme(text) { Err(url_refused(text)) } else { Ok(()) }
+}
+
+fn url_refused(text: &str) -> TextProblem {
+    TextProblem {
+        rule: &rules::EXECUTABLE_URL,
+        message: format!("must be a local path, not a URL (`{text}`)"),
+        help: None,
+    }
+}
+
+impl Serialize for ExecutablePath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl JsonSchema for ExecutablePath {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ExecutablePath".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(?![A-Za-z][A-Za-z0-9+.-]*://).+$" })
+    }
+}
+
+/// A provider: the bare name of one defined under `providers/`, or a file or URL that defines it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProviderSource {
+    /// A name to look up.
+    Name(BareName),
+    /// A definition file.
+    Definition(Resource),
+}
+
+impl FromText for ProviderSource {
+    fn from_text(text: &str) -> Result<Self, TextProblem> {
+        let is_path = text.contains('/') || text.ends_with(".yaml") || text.ends_with(".yml");
+        if is_path {
+            Resource::from_text(text).map(Self::Definition)
+        } else {
+            BareName::from_text(text).map(Self::Name)
+        }
+    }
+}
+
+impl std::fmt::Display for ProviderSource {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ProviderSource::Name(name) => name.fmt(formatter),
+            ProviderSource::Definition(resource) => resource.fmt(formatter),
+        }
+    }
+}
+
+impl Serialize for ProviderSource {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for ProviderSource {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ProviderSource".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": RESOURCE_PATTERN })
+    }
+}

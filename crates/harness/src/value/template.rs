@@ -1,0 +1,69 @@
+//! Local paths and texts with `${VAR}` references, checked for shape when they are read and expanded when they are used.
+
+use fullsend_yaml::{FromText, TextProblem};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Serialize, Serializer};
+
+use crate::expand;
+use crate::rules;
+use crate::value::source::refuse_url;
+
+/// A local path that may contain `${VAR}` references.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template(String);
+
+impl Template {
+    /// The text as written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether the path is only known once variables are expanded.
+    #[must_use]
+    pub fn has_variables(&self) -> bool {
+        self.0.contains("${")
+    }
+}
+
+impl FromText for Template {
+    const EMPTY_IS_ABSENT: bool = true;
+
+    fn from_text(text: &str) -> Result<Self, TextProblem> {
+        refuse_url(text)?;
+        if text.chars().any(char::is_control) {
+            return Err(TextProblem::invalid(
+                "must not contain control characters",
+                Some("remove them".to_owned()),
+            ));
+        }
+        if let Err(error) = expand::check(text) {
+            return Err(TextProblem {
+                rule: &rules::VARIABLE,
+                message: error.to_string(),
+                help: error.help(),
+            });
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Serialize for Template {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl JsonSchema for Template {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Template".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(?![A-Za-z][A-Za-z0-9+.-]*://).+$" })
+    }
+}
