@@ -5,6 +5,7 @@
 //! whether a test passes: they depend on the machine and on what else it does.
 #![expect(clippy::print_stdout, reason = "the report is this program's product")]
 
+mod lint;
 mod samples;
 mod startup;
 
@@ -46,7 +47,8 @@ struct Benchmark {
 }
 
 /// Every benchmark there is.
-const BENCHMARKS: &[Benchmark] = &[Benchmark { name: "startup", run: startup::run }];
+const BENCHMARKS: &[Benchmark] =
+    &[Benchmark { name: "startup", run: startup::run }, Benchmark { name: "lint", run: lint::run }];
 
 fn main() -> Result<()> {
     let cli = Cli::parse();

@@ -28,6 +28,11 @@ impl Samples {
     }
 }
 
+/// How many times as long as the baseline something took.
+pub(crate) fn ratio(duration: Duration, baseline: Duration) -> f64 {
+    duration.as_secs_f64() / baseline.as_secs_f64().max(f64::EPSILON)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 
 use crate::Setting;
-use crate::samples::Samples;
+use crate::samples::{Samples, ratio};
 
 /// Fewer runs than this say little about a median.
 const FEWEST_RUNS: u32 = 300;
@@ -53,8 +53,4 @@ fn time(program: &Path, arguments: &[&str]) -> Result<Duration> {
 fn report(name: &str, samples: &Samples) {
     let millis = |duration: Duration| duration.as_secs_f64() * 1000.0;
     println!("{name:<22} {:>6.3} ms {:>6.3} ms", millis(samples.median()), millis(samples.minimum()));
-}
-
-fn ratio(duration: Duration, baseline: Duration) -> f64 {
-    duration.as_secs_f64() / baseline.as_secs_f64().max(f64::EPSILON)
 }

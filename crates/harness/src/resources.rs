@@ -9,7 +9,7 @@ use crate::schema::{HarnessFile, SkillEntry};
 use crate::value::{ExecutablePath, ProviderSource, Resource};
 
 /// What a resource is used as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResourceKind {
     /// The agent definition.
     Agent,

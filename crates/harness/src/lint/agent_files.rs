@@ -1,7 +1,7 @@
 //! Agent definitions that harnesses name: their front matter and that they say something.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fullsend_yaml::{Diagnostic, FileId, Location, Reader, front_matter, parse_part};
 
@@ -13,7 +13,7 @@ use crate::schema::{AgentDefinition, HarnessFile};
 /// Checks each agent definition once.
 #[derive(Debug, Default)]
 pub(super) struct AgentFiles {
-    checked: HashSet<PathBuf>,
+    checked: HashSet<String>,
 }
 
 impl AgentFiles {
@@ -23,9 +23,12 @@ impl AgentFiles {
         harness: &HarnessFile,
         problems: &mut Vec<Diagnostic>,
     ) {
-        let written = harness.agent.as_ref().and_then(|agent| agent.local());
-        let Some(path) = written.and_then(|written| path::resolve(library.root(), written)) else { return };
-        if self.checked.insert(path.clone()) && path.is_file() {
+        let Some(written) = harness.agent.as_ref().and_then(|agent| agent.local()) else { return };
+        if self.checked.contains(written) {
+            return;
+        }
+        self.checked.insert(written.to_owned());
+        if let Some(path) = path::resolve(library.root(), written).filter(|path| path.is_file()) {
             definition(library, &path, problems);
         }
     }

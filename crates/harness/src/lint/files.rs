@@ -20,11 +20,21 @@ enum Found {
     Directory,
 }
 
-/// Checks files and remembers what it saw: harnesses share agents, skills and policies.
+/// What was seen of a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    Outside,
+    Missing(PathBuf),
+    WrongKind(PathBuf),
+    Incomplete(PathBuf, &'static str),
+}
+
+/// Checks files and remembers what it saw: harnesses share agents, skills and scripts.
 #[derive(Debug)]
 pub(super) struct FileCheck {
     root: PathBuf,
-    seen: HashMap<PathBuf, Found>,
+    seen: HashMap<ResourceKind, HashMap<String, Verdict>>,
 }
 
 impl FileCheck {
@@ -58,60 +68,75 @@ impl FileCheck {
     }
 
     fn local(&mut self, resource: &ResourceUse<'_>, written: &str, problems: &mut Vec<Diagnostic>) {
-        let Some(path) = path::resolve(&self.root, written) else {
-            let message = format!("`{}`: `{written}` leaves the fullsend directory", resource.field);
-            problems.push(Diagnostic::new(&rules::OUTSIDE, resource.at, message));
-            return;
-        };
-        let found = self.look(&path);
-        let report = |rule, message: String| Diagnostic::new(rule, resource.at, message);
-        match (resource.kind, found) {
-            (ResourceKind::OptionalFile, Found::Nothing) => {}
-            (_, Found::Nothing) => {
-                let message = format!("`{}`: `{}` does not exist", resource.field, path.display());
-                problems.push(report(&rules::MISSING_FILE, message));
-            }
-            (kind, found) if found != expected(kind) => {
-                let wanted = if expected(kind) == Found::File { "a file" } else { "a directory" };
-                let message = format!("`{}`: `{}` is not {wanted}", resource.field, path.display());
-                problems.push(report(&rules::FILE_KIND, message).with_help(format!("name {wanted}")));
-            }
-            (kind, _) => {
-                if let Some(marker) = self.missing_marker(kind, &path) {
-                    let message = format!("`{}`: `{}` has no `{marker}`", resource.field, path.display());
-                    let help = format!("add `{marker}`, or correct the path");
-                    problems.push(report(&rules::INCOMPLETE_DIRECTORY, message).with_help(help));
-                }
+        let seen = self.seen.entry(resource.kind).or_default();
+        match seen.get(written) {
+            Some(verdict) => problems.extend(problem(resource, written, verdict)),
+            None => {
+                let verdict = judge(&self.root, resource.kind, written);
+                problems.extend(problem(resource, written, &verdict));
+                seen.insert(written.to_owned(), verdict);
             }
         }
     }
+}
 
-    fn missing_marker(&mut self, kind: ResourceKind, directory: &Path) -> Option<&'static str> {
-        let names: &[&'static str] = match kind {
-            ResourceKind::Skill => &["SKILL.md", "skill.md"],
-            ResourceKind::Plugin => &["plugin.json", ".claude-plugin/plugin.json"],
-            ResourceKind::Agent
-            | ResourceKind::File
-            | ResourceKind::Profile
-            | ResourceKind::Script
-            | ResourceKind::Directory
-            | ResourceKind::OptionalFile => return None,
-        };
-        let complete = names.iter().any(|name| self.look(&directory.join(name)) == Found::File);
-        if complete { None } else { names.first().copied() }
+fn judge(root: &Path, kind: ResourceKind, written: &str) -> Verdict {
+    let Some(path) = path::resolve(root, written) else { return Verdict::Outside };
+    match look(&path) {
+        Found::Nothing if kind == ResourceKind::OptionalFile => Verdict::Fine,
+        Found::Nothing => Verdict::Missing(path),
+        found if found != expected(kind) => Verdict::WrongKind(path),
+        Found::File | Found::Directory => match missing_marker(kind, &path) {
+            Some(marker) => Verdict::Incomplete(path, marker),
+            None => Verdict::Fine,
+        },
     }
+}
 
-    fn look(&mut self, path: &Path) -> Found {
-        if let Some(found) = self.seen.get(path) {
-            return *found;
+fn problem(resource: &ResourceUse<'_>, written: &str, verdict: &Verdict) -> Option<Diagnostic> {
+    let field = resource.field;
+    let report = |rule, message: String| Diagnostic::new(rule, resource.at, message);
+    match verdict {
+        Verdict::Fine => None,
+        Verdict::Outside => {
+            Some(report(&rules::OUTSIDE, format!("`{field}`: `{written}` leaves the fullsend directory")))
         }
-        let found = match std::fs::metadata(path) {
-            Ok(metadata) if metadata.is_dir() => Found::Directory,
-            Ok(_) => Found::File,
-            Err(_) => Found::Nothing,
-        };
-        self.seen.insert(path.to_owned(), found);
-        found
+        Verdict::Missing(path) => {
+            Some(report(&rules::MISSING_FILE, format!("`{field}`: `{}` does not exist", path.display())))
+        }
+        Verdict::WrongKind(path) => {
+            let wanted = if expected(resource.kind) == Found::File { "a file" } else { "a directory" };
+            let message = format!("`{field}`: `{}` is not {wanted}", path.display());
+            Some(report(&rules::FILE_KIND, message).with_help(format!("name {wanted}")))
+        }
+        Verdict::Incomplete(path, marker) => {
+            let message = format!("`{field}`: `{}` has no `{marker}`", path.display());
+            let help = format!("add `{marker}`, or correct the path");
+            Some(report(&rules::INCOMPLETE_DIRECTORY, message).with_help(help))
+        }
+    }
+}
+
+fn missing_marker(kind: ResourceKind, directory: &Path) -> Option<&'static str> {
+    let names: &[&'static str] = match kind {
+        ResourceKind::Skill => &["SKILL.md", "skill.md"],
+        ResourceKind::Plugin => &["plugin.json", ".claude-plugin/plugin.json"],
+        ResourceKind::Agent
+        | ResourceKind::File
+        | ResourceKind::Profile
+        | ResourceKind::Script
+        | ResourceKind::Directory
+        | ResourceKind::OptionalFile => return None,
+    };
+    let complete = names.iter().any(|name| look(&directory.join(name)) == Found::File);
+    if complete { None } else { names.first().copied() }
+}
+
+fn look(path: &Path) -> Found {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Found::Directory,
+        Ok(_) => Found::File,
+        Err(_) => Found::Nothing,
     }
 }
 
