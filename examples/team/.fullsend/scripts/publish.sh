@@ -1,0 +1,4 @@
+#!/bin/sh
+# Runs only after the result was validated.
+set -eu
+echo "publishing for $REPOSITORY"
