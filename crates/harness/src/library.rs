@@ -130,6 +130,7 @@ impl Library {
     /// # Errors
     /// When the file cannot be read.
     pub fn text(&mut self, path: &Path, problems: &mut Vec<Diagnostic>) -> Result<Option<FileId>, ReadError> {
+        tracing::debug!(path = %path.display(), "reading");
         let bytes = read_bounded(path, self.limits.bytes)
             .map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
         if bytes.len() > self.limits.bytes {

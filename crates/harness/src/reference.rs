@@ -3,7 +3,7 @@
 mod markdown;
 
 use schemars::generate::SchemaSettings;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::schema::{AgentDefinition, ConfigFile, HarnessFile, ProviderDefinition};
 
@@ -35,14 +35,43 @@ impl DocumentKind {
 #[must_use]
 pub fn json_schema(kind: DocumentKind) -> Value {
     let generator = SchemaSettings::draft07().into_generator();
-    let mut schema = match kind {
+    let schema = match kind {
         DocumentKind::Harness => generator.into_root_schema_for::<HarnessFile>(),
         DocumentKind::Config => generator.into_root_schema_for::<ConfigFile>(),
         DocumentKind::Agent => generator.into_root_schema_for::<AgentDefinition>(),
         DocumentKind::Provider => generator.into_root_schema_for::<ProviderDefinition>(),
     };
-    schema.insert("title".to_owned(), kind.title().into());
-    schema.to_value()
+    let mut schema = schema.to_value();
+    accept_any_scalar(&mut schema);
+    if let Some(root) = schema.as_object_mut() {
+        let head = [("$schema", root.shift_remove("$schema")), ("title", Some(kind.title().into()))];
+        root.shift_remove("title");
+        for (key, value) in head.into_iter().rev() {
+            root.shift_insert(0, key.to_owned(), value.unwrap_or_default());
+        }
+    }
+    schema
+}
+
+/// The reader takes numbers and booleans by their source text wherever any text will do; editors must not complain
+/// about `LEVEL: 3`.
+fn accept_any_scalar(schema: &mut Value) {
+    if let Some(map) = schema.as_object_mut()
+        && !map.contains_key("pattern")
+        && !map.contains_key("enum")
+        && let Some(kind) = map.get_mut("type").filter(|kind| names_text(kind))
+    {
+        *kind = json!(["string", "number", "boolean", "null"]);
+    }
+    match schema {
+        Value::Object(map) => map.values_mut().for_each(accept_any_scalar),
+        Value::Array(items) => items.iter_mut().for_each(accept_any_scalar),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn names_text(kind: &Value) -> bool {
+    kind == "string" || kind.as_array().is_some_and(|kinds| kinds.contains(&"string".into()))
 }
 
 /// The reference page of a kind of document.

@@ -36,6 +36,8 @@ pub struct Origin {
 /// A harness ready to be shown.
 #[derive(Debug, Clone, Serialize)]
 pub struct Shown {
+    /// The fullsend directory.
+    pub root: PathBuf,
     /// The file that was asked for.
     pub path: PathBuf,
     /// The local files that were merged, the harness itself first.
@@ -124,6 +126,7 @@ pub fn show(root: &Path, name: &str, options: ShowOptions) -> Result<Shown, Show
         None => harness,
     };
     Ok(Shown {
+        root: root.to_owned(),
         path,
         chain,
         origins: origins(&harness, library.sources()),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Error, Result};
+use fullsend_harness::path::normalize;
 use fullsend_harness::{LintOptions, LintReport, LintTarget, TargetError, lint};
 use fullsend_yaml::Severity;
 
@@ -43,7 +44,7 @@ fn targets(args: &LintArgs) -> Result<Vec<LintTarget>> {
     let mut targets: Vec<LintTarget> = Vec::new();
     for path in &args.paths {
         let target = LintTarget::from_path(path, root).map_err(explain)?;
-        match targets.iter_mut().find(|known| known.root == target.root) {
+        match targets.iter_mut().find(|known| normalize(&known.root) == normalize(&target.root)) {
             Some(known) => known.files.extend(target.files),
             None => targets.push(target),
         }
@@ -57,7 +58,7 @@ fn targets(args: &LintArgs) -> Result<Vec<LintTarget>> {
 /// A file named twice, or once by itself and once by its directory, is linted once.
 fn deduplicate(files: &mut Vec<PathBuf>) {
     let mut seen = std::collections::HashSet::new();
-    files.retain(|file| seen.insert(fullsend_harness::path::normalize(file)));
+    files.retain(|file| seen.insert(normalize(file)));
 }
 
 fn explain(error: TargetError) -> Error {

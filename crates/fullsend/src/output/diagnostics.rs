@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anyhow::Result;
 use fullsend_yaml::{Diagnostic, Location, Severity, SourceFile, SourceMap};
 
@@ -32,21 +32,23 @@ fn render(renderer: &Renderer, sources: &SourceMap, problem: &Diagnostic) -> Str
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(printable(&problem.message)).id(problem.rule.code);
-    let mut report = vec![with_snippet(
-        title.elements([] as [Snippet<'_, Annotation<'_>>; 0]),
-        sources,
-        problem.at,
-        AnnotationKind::Primary,
-        None,
-    )];
+    let title = level.primary_title(short(&problem.message)).id(problem.rule.code);
+    let primary = Group::with_title(title);
+    let mut report = vec![with_snippet(primary, sources, problem.at, AnnotationKind::Primary)];
     for related in &problem.related {
-        let title = Level::NOTE.secondary_title(printable(&related.message));
+        let title = Level::NOTE.secondary_title(short(&related.message));
         let group = Group::with_title(title);
-        report.push(with_snippet(group, sources, related.at, AnnotationKind::Context, None));
+        report.push(with_snippet(group, sources, related.at, AnnotationKind::Context));
     }
-    report.push(Group::with_title(Level::HELP.secondary_title(printable(problem.help()))));
+    report.push(Group::with_title(Level::HELP.secondary_title(short(problem.help()))));
     renderer.render(&report)
+}
+
+/// Values are quoted in messages; one of a megabyte must not fill the screen.
+fn short(text: &str) -> String {
+    const LONGEST: usize = 600;
+    let text = printable(text);
+    if text.chars().count() <= LONGEST { text } else { text.chars().take(LONGEST).chain(['…']).collect() }
 }
 
 fn with_snippet<'s>(
@@ -54,14 +56,13 @@ fn with_snippet<'s>(
     sources: &'s SourceMap,
     at: Location,
     kind: AnnotationKind,
-    label: Option<&'s str>,
 ) -> Group<'s> {
     let Some(file) = sources.file(at.file) else { return group };
     let (line, text, range) = excerpt(file, at);
     let snippet = Snippet::source(text)
         .line_start(line)
         .path(printable(&file.path().display().to_string()))
-        .annotation(kind.span(range).label(label));
+        .annotation(kind.span(range));
     group.element(snippet)
 }
 

@@ -77,7 +77,8 @@ impl Text<'_> {
     fn line(&mut self, line: &str, pointer: &str) {
         match self.shown.origins.get(pointer) {
             Some(origin) => {
-                let place = printable(&origin.file.display().to_string());
+                let file = origin.file.strip_prefix(&self.shown.root).unwrap_or(&origin.file);
+                let place = printable(&file.display().to_string());
                 let _infallible = writeln!(self.lines, "{line:<COMMENT_COLUMN$} # {place}:{}", origin.line);
             }
             None => {
@@ -100,11 +101,17 @@ fn leaf(value: &Value) -> Option<String> {
 
 /// Text as YAML: plain where nobody could read it as anything else, else in double quotes (JSON strings are YAML).
 fn scalar_text(text: &str) -> String {
-    let plain_start =
+    if is_plain(text) { text.to_owned() } else { Value::from(text).to_string().replace('\u{7f}', "\\u007f") }
+}
+
+fn is_plain(text: &str) -> bool {
+    const RESERVED: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
+    let safe_start =
         text.starts_with(|first: char| first.is_ascii_alphabetic() || matches!(first, '/' | '$' | '_'));
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-@$(){}+=".contains(letter);
-    let reserved = ["true", "false", "yes", "no", "on", "off", "null", "y", "n"];
-    let plain =
-        plain_start && text.chars().all(plain) && !reserved.contains(&text.to_ascii_lowercase().as_str());
-    if plain { text.to_owned() } else { Value::from(text).to_string().replace('\u{7f}', "\\u007f") }
+    let safe = |letter: char| letter.is_ascii_alphanumeric() || " /._-@$(){}+=#:,;'".contains(letter);
+    let ambiguous = text.contains(": ") || text.contains(" #") || text.ends_with([':', ' ']);
+    safe_start
+        && text.chars().all(safe)
+        && !ambiguous
+        && !RESERVED.contains(&text.to_ascii_lowercase().as_str())
 }

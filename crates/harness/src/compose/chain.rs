@@ -65,6 +65,7 @@ impl Library {
             chain.push(self.base_path(&base, &chain));
             layers.push(harness);
         }
+        tracing::debug!(path = %path.display(), layers = layers.len(), incomplete, "composed");
         Some(Composition { harness: flatten(layers)?, file: child.file, chain, incomplete })
     }
 

@@ -80,6 +80,9 @@ impl<'s> Page<'s> {
             self.queue.push(name.clone());
             return format!("[{name}](#{})", name.to_lowercase());
         }
+        if let Some(title) = schema.get("title").and_then(Value::as_str) {
+            return title.to_owned();
+        }
         if let Some(words) = schema.get("enum").and_then(Value::as_array) {
             let words: Vec<String> =
                 words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect();
@@ -115,7 +118,11 @@ impl<'s> Page<'s> {
     }
 }
 
+/// The record that a schema refers to; a reference with a description of its own is wrapped in `allOf`.
 fn reference_name(schema: &Value) -> Option<String> {
+    if let Some([only]) = schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice) {
+        return reference_name(only);
+    }
     let pointer = schema.get("$ref")?.as_str()?;
     pointer.rsplit_once('/').map(|(_, name)| name.to_owned())
 }

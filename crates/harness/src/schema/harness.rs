@@ -27,7 +27,7 @@ record! {
         slug: Located<Slug>,
         /// A harness to inherit from: a path relative to this file, or a pinned URL. Chains may be five bases long.
         base: Located<Resource>,
-        /// The container image of the sandbox. `FULLSEND_SANDBOX_IMAGE` overrides it at run time.
+        /// The container image of the sandbox.
         image: Located<String>,
         /// The sandbox policy: a file, or its pinned URL.
         policy: Located<Resource>,

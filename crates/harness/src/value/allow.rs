@@ -45,6 +45,6 @@ impl JsonSchema for AllowPrefix {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^https://[^?#]+/$" })
+        json_schema!({ "title": "https prefix", "type": "string", "pattern": "^https://[^?#]+/$" })
     }
 }

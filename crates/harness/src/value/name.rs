@@ -55,7 +55,7 @@ macro_rules! name_type {
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "pattern": $pattern })
+                schemars::json_schema!({ "title": "name", "type": "string", "pattern": $pattern })
             }
         }
     };

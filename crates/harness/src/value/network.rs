@@ -44,7 +44,7 @@ impl JsonSchema for HostGlob {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^(\\*\\.)?[^*/ ]+$" })
+        json_schema!({ "title": "host or `*.suffix`", "type": "string", "pattern": "^(\\*\\.)?[^*/ ]+$" })
     }
 }
 
@@ -102,6 +102,6 @@ impl JsonSchema for Cidr {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[0-9a-fA-F:.]+/[0-9]{1,3}$" })
+        json_schema!({ "title": "address range", "type": "string", "pattern": "^[0-9a-fA-F:.]+/[0-9]{1,3}$" })
     }
 }

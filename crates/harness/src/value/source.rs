@@ -72,7 +72,7 @@ impl JsonSchema for Resource {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": RESOURCE_PATTERN })
+        json_schema!({ "title": "path or pinned URL", "type": "string", "pattern": RESOURCE_PATTERN })
     }
 }
 
@@ -134,7 +134,7 @@ impl JsonSchema for ExecutablePath {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^(?![A-Za-z][A-Za-z0-9+.-]*://).+$" })
+        json_schema!({ "title": "path", "type": "string", "pattern": "^(?![A-Za-z][A-Za-z0-9+.-]*://).+$" })
     }
 }
 
@@ -183,6 +183,6 @@ impl JsonSchema for ProviderSource {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": RESOURCE_PATTERN })
+        json_schema!({ "title": "name, path or pinned URL", "type": "string", "pattern": RESOURCE_PATTERN })
     }
 }

@@ -64,6 +64,6 @@ impl JsonSchema for Template {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "pattern": "^(?![A-Za-z][A-Za-z0-9+.-]*://).+$" })
+        json_schema!({ "title": "path with `${VAR}`", "type": "string", "pattern": "^(?![A-Za-z][A-Za-z0-9+.-]*://).+$" })
     }
 }

@@ -1,0 +1,17 @@
+//! Behaviour of the `fullsend` binary: real processes, real files, exact output.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken assumption fails the test"
+)]
+
+mod suite {
+    mod init;
+    mod lint;
+    mod malformed;
+    mod running;
+    mod schema;
+    mod show;
+    mod start;
+}

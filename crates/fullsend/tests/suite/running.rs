@@ -1,0 +1,64 @@
+//! Runs the binary in a directory of its own, with an environment of its own.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A directory to run in.
+pub(crate) struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
+    /// A repository with a fullsend directory in which one harness, agent and skill are right.
+    pub(crate) fn with_harness() -> Self {
+        let place = Self::new();
+        place
+            .write(".fullsend/harness/code.yaml", "agent: agents/a.md\nrole: coder\nskills:\n  - skills/s\n");
+        place.write(".fullsend/agents/a.md", "---\nname: a\ndescription: An agent\n---\nDo it.\n");
+        place.write(".fullsend/skills/s/SKILL.md", "---\nname: s\ndescription: A skill\n---\nHow.\n");
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// The command, to be started in this place; only what is set here is in its environment.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fullsend"));
+        command.args(arguments).current_dir(self.path()).env_clear();
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::from(self.command(arguments).output().unwrap())
+    }
+}
+
+/// What came of a run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
