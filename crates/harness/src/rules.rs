@@ -1,6 +1,7 @@
 //! The rules that harness files, configuration and agent definitions must keep.
 
 use fullsend_origin::ReferenceError;
+pub use fullsend_yaml::rules::MISSING_KEY;
 use fullsend_yaml::{Rule, Severity};
 
 macro_rules! rules {
@@ -34,10 +35,6 @@ pub(crate) fn for_reference(error: &ReferenceError) -> &'static Rule {
 }
 
 rules! {
-    /// A required key is absent.
-    MISSING_KEY = Error "missing-key",
-        "A required key stands neither in the harness nor in any of its bases.",
-        "add the key";
     /// A URL where only a local path may stand.
     EXECUTABLE_URL = Error "executable-url",
         "What runs on the host or feeds a script stays local: a URL there would run code from elsewhere.",

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 
-use crate::{Diagnostic, Entry, Located, Location, Node, Rule, Scalar, Value, nearest, rules};
+use crate::{Diagnostic, Entry, Located, Location, Node, Rule, Scalar, ScalarStyle, Value, nearest, rules};
 
 /// A type that can be read from a node.
 pub trait FromNode: Sized {
@@ -152,6 +152,20 @@ impl<'d> Reader<'d> {
         result
     }
 
+    /// Reports a mapping that lacks a key; one that is there with an unreadable value has been reported already.
+    pub fn required(&mut self, node: &Node<'_>, key: &str) {
+        let entries = self.mapping(node).unwrap_or_default();
+        if entries
+            .iter()
+            .any(|entry| entry.key == key && !entry.value.is_null() && !entry.value.is_empty_text())
+        {
+            return;
+        }
+        let message = format!("{} has no `{key}`", self.subject());
+        let at = entries.first().map_or(node.at, |entry| entry.key_at);
+        self.report(Diagnostic::new(&rules::MISSING_KEY, at, message).with_help(format!("add `{key}: …`")));
+    }
+
     /// Reports a key that is not among the known ones, naming the nearest.
     pub fn unknown_key(&mut self, entry: &Entry<'_>, known: &[&str]) {
         let place = if self.path.is_empty() { String::new() } else { format!(" in `{}`", self.path) };
@@ -220,13 +234,13 @@ fn read_plain<T>(
     let scalar = reader.scalar(node, expected)?;
     let value = convert(scalar);
     if value.is_none() {
-        let unquoted = Scalar { text: Cow::Borrowed(&scalar.text), style: crate::ScalarStyle::Plain };
+        let unquoted = Scalar { text: Cow::Borrowed(&scalar.text), style: ScalarStyle::Plain };
         let help = match convert(&unquoted) {
             Some(_) => format!("remove the quotes: `{}`", scalar.text),
             None => format!("write {expected}"),
         };
-        let message =
-            format!("{} must be {expected}, not {} `{}`", reader.subject(), scalar.kind(), scalar.text);
+        let kind = if scalar.style == ScalarStyle::Text { "the text " } else { "" };
+        let message = format!("{} must be {expected}, not {kind}`{}`", reader.subject(), scalar.text);
         reader.report(Diagnostic::new(&rules::WRONG_TYPE, node.at, message).with_help(help));
     }
     value
@@ -255,11 +269,24 @@ impl<T: FromNode> FromNode for Option<T> {
     }
 }
 
+fn report_no_list(node: &Node<'_>, reader: &mut Reader<'_>) {
+    let message = format!("{} must be a list, not {}", reader.subject(), node.kind());
+    let help = match &node.value {
+        Value::Scalar(scalar) if scalar.text.len() < 80 => {
+            format!("write `[{}]`, or `- {0}` on a line of its own", scalar.text)
+        }
+        Value::Scalar(_) | Value::Sequence(_) | Value::Mapping(_) => {
+            "write each item on a line of its own, behind `- `".to_owned()
+        }
+    };
+    reader.report(Diagnostic::new(&rules::WRONG_TYPE, node.at, message).with_help(help));
+}
+
 /// Null elements are dropped: an entry that was commented out to `- ` must not become an empty name.
 impl<T: FromNode> FromNode for Vec<T> {
     fn from_node(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Self> {
         let Value::Sequence(items) = &node.value else {
-            reader.wrong_type(node, "a list (`- item` lines)");
+            report_no_list(node, reader);
             return None;
         };
         let mut values = Vec::with_capacity(items.len());

@@ -9,7 +9,7 @@
 ///     /// A file to copy into the sandbox.
 ///     pub struct HostFile {
 ///         /// Where it lies on the host.
-///         src: Located<String>,
+///         src: Located<String> = required,
 ///         /// Skip it when it does not exist.
 ///         optional: Located<bool>,
 ///     }
@@ -19,14 +19,15 @@
 /// ```
 ///
 /// Each field becomes `pub field: Option<T>`; its doc comment becomes the description in the JSON Schema. A key that is
-/// not a Rust identifier is written `field as "the-key": T`. Required keys are a matter of meaning, checked after
-/// composition, because a base may supply them.
+/// not a Rust identifier is written `field as "the-key": T`. A key that the record is useless without is marked
+/// `= required`; its absence is reported when the record is read. (A key that something else may supply, such as the base
+/// of a harness, is not marked: whether it is missing is known only later.)
 #[macro_export]
 macro_rules! record {
     (
         $(#[$meta:meta])*
         $vis:vis struct $name:ident {
-            $( $(#[$field_meta:meta])* $field:ident $(as $key:literal)? : $type:ty ),* $(,)?
+            $( $(#[$field_meta:meta])* $field:ident $(as $key:literal)? : $type:ty $(= $required:ident)? ),* $(,)?
         }
     ) => {
         $(#[$meta])*
@@ -39,6 +40,7 @@ macro_rules! record {
                 $(#[$field_meta])*
                 #[serde(skip_serializing_if = "Option::is_none")]
                 $(#[serde(rename = $key)])?
+                $(#[schemars($required)])?
                 pub $field: Option<$type>,
             )*
         }
@@ -58,6 +60,7 @@ macro_rules! record {
                         _ => reader.unknown_key(entry, Self::KEYS),
                     }
                 }
+                $($crate::record!(@required reader node ($crate::record!(@key $field $($key)?)) $($required)?);)*
                 Some(record)
             }
         }
@@ -70,6 +73,8 @@ macro_rules! record {
             }
         }
     };
+    (@required $reader:ident $node:ident ($key:expr)) => {};
+    (@required $reader:ident $node:ident ($key:expr) required) => { $reader.required($node, $key) };
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
 }

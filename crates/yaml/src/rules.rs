@@ -70,6 +70,10 @@ rules! {
     UNKNOWN_KEY = Error "unknown-key",
         "Every key is either used or refused; a misspelt key must not be ignored.",
         "remove the key";
+    /// A required key is absent.
+    MISSING_KEY = Error "missing-key",
+        "A required key is absent; for a harness, from all of its bases too.",
+        "add the key";
     /// A value of the wrong type.
     WRONG_TYPE = Error "wrong-type",
         "Each key takes one type of value.",

@@ -22,6 +22,9 @@ pub(crate) fn syntax_help(kind: &ErrorKind) -> Option<&'static str> {
             "write `key: value`; a `:` is missing after the key"
         }
         ErrorKind::UnclosedQuotedScalar | ErrorKind::DocumentIndicatorInQuotedScalar => "close the quote",
+        ErrorKind::InvalidQuotedScalarIndent => {
+            "close the quote that was opened above, or indent what belongs to it"
+        }
         ErrorKind::UnclosedFlowCollection { .. }
         | ErrorKind::UnexpectedEofFlowSequence
         | ErrorKind::UnexpectedEofFlowMapping

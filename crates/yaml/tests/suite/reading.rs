@@ -32,7 +32,7 @@ record! {
     /// A nested record.
     struct Inner {
         /// A colour.
-        colour: Located<Colour>,
+        colour: Located<Colour> = required,
     }
 }
 
@@ -156,15 +156,30 @@ fn all_problems_are_reported_in_one_pass() {
         problems,
         [
             "unknown-key 1:1 unknown key `txet` | did you mean `text`?",
-            "wrong-type 2:9 `number` must be a whole number, not quoted text `5` | remove the quotes: `5`",
-            "wrong-type 3:7 `flag` must be `true` or `false`, not a number `1` | write `true` or `false`",
-            "wrong-type 4:7 `list` must be a list (`- item` lines), not text | write a list (`- item` lines)",
+            "wrong-type 2:9 `number` must be a whole number, not the text `5` | remove the quotes: `5`",
+            "wrong-type 3:7 `flag` must be `true` or `false`, not `1` | write `true` or `false`",
+            "wrong-type 4:7 `list` must be a list, not text | write `[x]`, or `- x` on a line of its own",
             "wrong-type 5:6 `map` must be a mapping (`key: value` lines), not a list | write a mapping (`key: value` lines)",
             "invalid-value 7:11 `inner-record.colour` must be one of `red`, `green`, not `gren` | did you mean `green`?",
             "unknown-key 8:3 unknown key `shade` in `inner-record` | remove it; known keys are colour",
         ]
     );
     assert_eq!(value, serde_json::json!({"fraction": 0.5, "inner-record": {}}), "the rest is still read");
+}
+
+#[test]
+fn a_required_key_is_missed_once_and_only_when_it_is_absent() {
+    let missing = |text: &str| read(text).1;
+    assert_eq!(
+        missing("inner-record: {}"),
+        ["missing-key 1:15 `inner-record` has no `colour` | add `colour: …`"]
+    );
+    assert_eq!(missing("inner-record: {colour: ~}").len(), 1);
+    let unreadable = missing("inner-record: {colour: 5}");
+    assert_eq!(unreadable.len(), 1, "{unreadable:?}");
+    assert!(unreadable[0].starts_with("invalid-value"), "{unreadable:?}");
+    let schema = serde_json::to_value(schemars::schema_for!(Inner)).unwrap();
+    assert_eq!(schema["required"], serde_json::json!(["colour"]));
 }
 
 #[test]
