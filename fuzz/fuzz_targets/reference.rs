@@ -20,6 +20,9 @@ fuzz_target!(|text: &str| {
         && entry.matches(&url)
     {
         assert_eq!(entry.host(), url.host(), "an entry permits only its own host");
-        assert!(!url.raw_path().split('/').any(|segment| segment == ".."), "dot segments are never permitted");
+        assert!(
+            !url.raw_path().split('/').any(|segment| segment == ".."),
+            "dot segments are never permitted"
+        );
     }
 });

@@ -1,7 +1,7 @@
 //! Harness files: their schema, composition and validation, and the configuration around them.
 //!
 //! Entry points: [`Library`] reads the documents of a fullsend directory and composes harnesses; [`lint()`] finds every
-//! problem in them; [`show()`] gives a harness with the place of every value; [`reference`] renders schemas.
+//! problem in them; [`show()`] gives a harness with the place of every value; [`mod@reference`] renders schemas.
 //!
 //! Invariants:
 //! - every key is used or refused, and every problem names its file, line, column and a fix;
