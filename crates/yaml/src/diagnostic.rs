@@ -1,6 +1,9 @@
 //! A problem found in a document: what, where, and what to do about it.
 //!
 //! Every problem belongs to a [`Rule`] with a stable code and a remedy, so no problem can be reported without a fix.
+//!
+//! Messages quote what the document says, and the document may be hostile: characters that would steer a terminal or
+//! reorder a line are written as escapes.
 
 use crate::Location;
 
@@ -65,27 +68,27 @@ impl Diagnostic {
     /// A problem with the rule's own remedy.
     #[must_use]
     pub fn new(rule: &'static Rule, at: Location, message: impl Into<String>) -> Self {
-        Self { rule, message: message.into(), at, help: None, related: Vec::new() }
+        Self { rule, message: printable(message.into()), at, help: None, related: Vec::new() }
     }
 
     /// Replaces the rule's remedy by one for this case.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(printable(help.into()));
         self
     }
 
     /// Replaces the rule's remedy when there is a better one.
     #[must_use]
     pub fn with_help_if(mut self, help: Option<String>) -> Self {
-        self.help = help.or(self.help);
+        self.help = help.map(printable).or(self.help);
         self
     }
 
     /// Points at a second place.
     #[must_use]
     pub fn with_related(mut self, at: Location, message: impl Into<String>) -> Self {
-        self.related.push(Related { at, message: message.into() });
+        self.related.push(Related { at, message: printable(message.into()) });
         self
     }
 
@@ -100,4 +103,21 @@ impl Diagnostic {
     pub fn is_error(&self) -> bool {
         self.rule.severity == Severity::Error
     }
+}
+
+fn printable(text: String) -> String {
+    if !text.contains(is_unprintable) {
+        return text;
+    }
+    let escape = |letter: char| match is_unprintable(letter) {
+        true => letter.escape_debug().to_string(),
+        false => letter.to_string(),
+    };
+    text.chars().map(escape).collect()
+}
+
+/// Control characters, and those that override the direction of the text around them.
+fn is_unprintable(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -152,13 +152,22 @@ impl<'d> Reader<'d> {
         result
     }
 
-    /// Reports a mapping that lacks a key; one that is there with an unreadable value has been reported already.
-    pub fn required(&mut self, node: &Node<'_>, key: &str) {
+    /// How many problems have been reported so far, to tell whether reading something added any.
+    #[must_use]
+    pub fn reported(&self) -> usize {
+        self.diagnostics.len()
+    }
+
+    /// Reports a mapping that lacks a key. Null and empty text count as absent; one that is there with an unreadable value
+    /// has been reported already, and so has one that is misspelt.
+    pub fn required(&mut self, node: &Node<'_>, key: &str, known: &[&str]) {
         let entries = self.mapping(node).unwrap_or_default();
-        if entries
-            .iter()
-            .any(|entry| entry.key == key && !entry.value.is_null() && !entry.value.is_empty_text())
-        {
+        let given =
+            |entry: &Entry<'_>| entry.key == key && !entry.value.is_null() && !entry.value.is_empty_text();
+        let meant = |entry: &Entry<'_>| {
+            !known.contains(&&*entry.key) && nearest(&entry.key, known.iter().copied()) == Some(key)
+        };
+        if entries.iter().any(|entry| given(entry) || meant(entry)) {
             return;
         }
         let message = format!("{} has no `{key}`", self.subject());

@@ -74,7 +74,7 @@ macro_rules! record {
         }
     };
     (@required $reader:ident $node:ident ($key:expr)) => {};
-    (@required $reader:ident $node:ident ($key:expr) required) => { $reader.required($node, $key) };
+    (@required $reader:ident $node:ident ($key:expr) required) => { $reader.required($node, $key, Self::KEYS) };
     (@key $field:ident) => { stringify!($field) };
     (@key $field:ident $key:literal) => { $key };
 }

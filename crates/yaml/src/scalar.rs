@@ -39,8 +39,8 @@ impl Scalar<'_> {
     /// The finite number it spells, if any.
     #[must_use]
     pub fn as_float(&self) -> Option<f64> {
-        if let Some(whole) = self.as_integer() {
-            return i32::try_from(whole).ok().map(f64::from);
+        if let Some(whole) = self.as_integer().and_then(|whole| i32::try_from(whole).ok()) {
+            return Some(f64::from(whole));
         }
         if self.style == ScalarStyle::Text || !looks_decimal(&self.text) {
             return None;

@@ -234,3 +234,47 @@ fn the_nearest_word_forgives_slips_case_and_separators() {
         assert_eq!(nearest(written, known), expected, "{written}");
     }
 }
+
+#[test]
+fn messages_quote_no_character_that_steers_a_terminal() {
+    let (_, problems) = read("\"\\e[2J\\u202Ekey\\n\": x\ninner-record: {colour: \"re\\ad\"}\n");
+    assert_eq!(
+        problems,
+        [
+            "unknown-key 1:1 unknown key `\\u{1b}[2J\\u{202e}key\\n` | remove it; known keys are text, number, fraction, flag, list, map, nullable, inner-record",
+            "invalid-value 2:24 `inner-record.colour` must be one of `red`, `green`, not `re\\u{7}d` | did you mean `red`?",
+        ]
+    );
+}
+
+record! {
+    /// A record that must have keys.
+    struct Strict {
+        /// Its name.
+        name: Located<String> = required,
+        /// Its kind.
+        kind: Located<String> = required,
+        /// Anything.
+        note: Located<String>,
+    }
+}
+
+#[test]
+fn required_keys_are_missed_unless_they_are_there_or_misspelt() {
+    let strict = |text: &str| {
+        let mut sources = SourceMap::new();
+        let file = sources.add("a.yaml", text);
+        let root = parse(&sources, file, Limits::default()).root.unwrap();
+        let mut problems = Vec::new();
+        Strict::from_node(&root, &mut Reader::new(&mut problems));
+        problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>()
+    };
+    assert_eq!(strict("name: a\nkind: b\n"), [""; 0]);
+    for text in ["name: a\n", "name: a\nkind: ~\n", "name: a\nkind: ''\n", "name: a\nnote: kind\n"] {
+        assert_eq!(strict(text), ["the document has no `kind`"], "{text}");
+    }
+    assert_eq!(strict(""), ["the document has no `name`", "the document has no `kind`"]);
+    assert_eq!(strict("name: a\nkinds: b\n"), ["unknown key `kinds`"], "misspelt is not missing as well");
+    assert_eq!(strict("name: a\nkind: [b]\n"), ["`kind` must be text, not a list"], "nor is unreadable");
+    assert_eq!(strict("- a\n").len(), 1);
+}
