@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fullsend_yaml::{
-    Diagnostic, FileId, FromNode, Limits, Location, Reader, SourceMap, parse, rules as yaml_rules,
+    Diagnostic, FileId, FromNode, Limits, Location, Reader, Rule, SourceMap, parse, rules as yaml_rules,
 };
 use thiserror::Error;
 
 use crate::path::normalize;
+use crate::rules;
 use crate::schema::HarnessFile;
 
 /// Why a file could not be read at all.
@@ -26,6 +27,35 @@ pub enum ReadError {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// Something other than a regular file is there. A pipe or device could block the reader or never end.
+    #[error("`{}` is {kind}, not a file", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+        /// What is there.
+        kind: &'static str,
+    },
+}
+
+impl ReadError {
+    /// What to do about it.
+    #[must_use]
+    pub fn help(&self) -> String {
+        match self {
+            ReadError::Io { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                "make it readable for the user who runs fullsend".to_owned()
+            }
+            ReadError::Io { .. } => "create the file, or correct the path".to_owned(),
+            ReadError::NotAFile { .. } => "put a regular file there, or rename what is there".to_owned(),
+        }
+    }
+
+    fn rule(&self) -> &'static Rule {
+        match self {
+            ReadError::Io { .. } => &rules::MISSING_FILE,
+            ReadError::NotAFile { .. } => &rules::FILE_KIND,
+        }
+    }
 }
 
 /// A harness file as it stands, before composition.
@@ -131,8 +161,7 @@ impl Library {
     /// When the file cannot be read.
     pub fn text(&mut self, path: &Path, problems: &mut Vec<Diagnostic>) -> Result<Option<FileId>, ReadError> {
         tracing::debug!(path = %path.display(), "reading");
-        let bytes = read_bounded(path, self.limits.bytes)
-            .map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+        let bytes = read_bounded(path, self.limits.bytes)?;
         if bytes.len() > self.limits.bytes {
             let file = self.sources.add(path, "");
             let message = format!("the file has more than {} bytes", self.limits.bytes);
@@ -158,7 +187,7 @@ impl Library {
     /// A problem that stands for a file which cannot be read.
     pub fn unreadable(&mut self, path: &Path, error: &ReadError) -> Diagnostic {
         let file = self.sources.add(path, "");
-        Diagnostic::new(&crate::rules::MISSING_FILE, Location::new(file, 0..0), error.to_string())
+        Diagnostic::new(error.rule(), Location::new(file, 0..0), error.to_string()).with_help(error.help())
     }
 
     /// What a document may cost.
@@ -168,11 +197,17 @@ impl Library {
 }
 
 /// Reads at most one byte more than the limit: enough to know that a file is too long without holding all of it.
-fn read_bounded(path: &Path, limit: usize) -> std::io::Result<Vec<u8>> {
-    let file = File::open(path)?;
-    let size = file.metadata().map_or(0, |metadata| metadata.len());
-    let capacity = usize::try_from(size).unwrap_or(limit).min(limit) + 1;
+fn read_bounded(path: &Path, limit: usize) -> Result<Vec<u8>, ReadError> {
+    let failed = |source| ReadError::Io { path: path.to_owned(), source };
+    // Looked at before it is opened: opening a pipe waits for a writer.
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() {
+        let kind = if metadata.is_dir() { "a directory" } else { "a pipe, socket or device" };
+        return Err(ReadError::NotAFile { path: path.to_owned(), kind });
+    }
+    let capacity = usize::try_from(metadata.len()).unwrap_or(limit).min(limit) + 1;
     let mut bytes = Vec::with_capacity(capacity);
-    file.take(limit as u64 + 1).read_to_end(&mut bytes)?;
+    let file = File::open(path).map_err(failed)?;
+    file.take(limit as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
 }

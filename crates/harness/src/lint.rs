@@ -11,7 +11,7 @@ mod variables;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use fullsend_yaml::{Diagnostic, Severity, SourceMap};
+use fullsend_yaml::{Diagnostic, Location, Severity, SourceMap};
 
 pub use target::{LintTarget, TargetError};
 
@@ -66,9 +66,16 @@ pub fn lint(target: &LintTarget, options: &LintOptions<'_>) -> LintReport {
     }
     let Linter { library, mut problems, .. } = linter;
     let mut seen = HashSet::new();
-    problems.retain(|problem| seen.insert((problem.rule.code, problem.at, problem.message.clone())));
+    problems.retain(|problem| seen.insert(identity(problem)));
     problems.sort_by_key(|problem| problem.at);
     LintReport { sources: library.into_sources(), problems, files: target.files.clone() }
+}
+
+/// What makes two reports the same problem: an overlay repeats those of its harness, a child those of its base. A base
+/// that lets two children down is two problems, told apart by the related place.
+fn identity(problem: &Diagnostic) -> (&'static str, Location, String, Vec<Location>) {
+    let related = problem.related.iter().map(|related| related.at).collect();
+    (problem.rule.code, problem.at, problem.message.clone(), related)
 }
 
 struct Linter<'o> {
@@ -108,7 +115,7 @@ impl<'o> Linter<'o> {
         remote::check(composition, harness, &self.configuration, &mut self.problems);
         self.files.check(harness, self.options.environment, &mut self.problems);
         self.agents.check(&mut self.library, harness, &mut self.problems);
-        self.providers.check_uses(harness, &mut self.problems);
+        self.providers.check_uses(&mut self.library, harness, &mut self.problems);
     }
 }
 

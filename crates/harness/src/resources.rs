@@ -48,6 +48,15 @@ pub struct Field {
     part: &'static str,
 }
 
+impl Field {
+    /// The key without a position. Composition moves list elements, so the position in the composed list is not the one
+    /// that stands in the file; in a message the place says which element is meant.
+    #[must_use]
+    pub fn key(&self) -> String {
+        format!("{}{}", self.key, self.part)
+    }
+}
+
 impl fmt::Display for Field {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.key)?;

@@ -131,10 +131,6 @@ rules! {
     BASE_REMOTE = Warning "base-remote",
         "The base is remote. Linting does not use the network, so what it contributes was not checked.",
         "nothing to do here; the base is verified against its pin when the harness is resolved";
-    /// A platform without overlay was asked for.
-    FORGE_UNCONFIGURED = Error "forge-not-configured",
-        "The harness has overlays, but none for the platform that was asked for.",
-        "add the platform under `forge`, with `{}` if nothing differs";
     /// A trigger that is not a boolean CEL expression.
     TRIGGER = Error "invalid-trigger",
         "A trigger is a CEL expression over `event` that yields a boolean.",

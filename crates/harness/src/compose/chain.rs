@@ -26,6 +26,8 @@ pub struct Composition {
     pub chain: Vec<PathBuf>,
     /// Whether something of the chain is missing from `harness`: a broken file or a remote base.
     pub incomplete: bool,
+    /// Whether the file that was composed has errors itself, so that keys that are never inherited may be missing.
+    pub damaged: bool,
 }
 
 impl Composition {
@@ -66,7 +68,8 @@ impl Library {
             layers.push(harness);
         }
         tracing::debug!(path = %path.display(), layers = layers.len(), incomplete, "composed");
-        Some(Composition { harness: flatten(layers)?, file: child.file, chain, incomplete })
+        let (file, damaged) = (child.file, child.damaged);
+        Some(Composition { harness: flatten(layers)?, file, chain, incomplete, damaged })
     }
 
     fn base_path(&self, base: &Located<Resource>, chain: &[PathBuf]) -> PathBuf {
@@ -110,7 +113,8 @@ impl Library {
         match self.try_harness(&path, problems) {
             Ok(loaded) => Some(loaded),
             Err(error) => {
-                problems.push(report(&rules::BASE_MISSING, format!("the base cannot be read: {error}")));
+                let problem = report(&rules::BASE_MISSING, format!("the base cannot be read: {error}"));
+                problems.push(problem.with_help(error.help()));
                 None
             }
         }

@@ -1,7 +1,7 @@
 //! Agent definitions that harnesses name: their front matter and that they say something.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fullsend_yaml::{Diagnostic, FileId, Location, Reader, front_matter, parse_part};
 
@@ -14,6 +14,7 @@ use crate::schema::{AgentDefinition, HarnessFile};
 #[derive(Debug, Default)]
 pub(super) struct AgentFiles {
     checked: HashSet<String>,
+    read: HashSet<PathBuf>,
 }
 
 impl AgentFiles {
@@ -28,7 +29,9 @@ impl AgentFiles {
             return;
         }
         self.checked.insert(written.to_owned());
-        if let Some(path) = path::resolve(library.root(), written).filter(|path| path.is_file()) {
+        let path = path::resolve(library.root(), written).filter(|path| path.is_file());
+        // Two spellings may name one file.
+        if let Some(path) = path.filter(|path| self.read.insert(path.clone())) {
             definition(library, &path, problems);
         }
     }
@@ -54,9 +57,7 @@ fn check_text(library: &Library, file: FileId, problems: &mut Vec<Diagnostic>) {
             found.body
         }
         None => {
-            let start = Location::new(file, 0..0);
-            let message = "the agent definition has no front matter";
-            problems.push(Diagnostic::new(&rules::AGENT_FRONT_MATTER, start, message));
+            problems.push(without_front_matter(text, Location::new(file, 0..0)));
             0..text.len()
         }
     };
@@ -64,4 +65,14 @@ fn check_text(library: &Library, file: FileId, problems: &mut Vec<Diagnostic>) {
         let at = Location::new(file, body.start..body.start);
         problems.push(Diagnostic::new(&rules::AGENT_BODY, at, "the agent definition has no instructions"));
     }
+}
+
+fn without_front_matter(text: &str, start: Location) -> Diagnostic {
+    let first = text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default();
+    if first.trim() == "---" {
+        let message = "the agent definition's front matter is never closed";
+        return Diagnostic::new(&rules::AGENT_FRONT_MATTER, start, message)
+            .with_help("end it with a second `---` line");
+    }
+    Diagnostic::new(&rules::AGENT_FRONT_MATTER, start, "the agent definition has no front matter")
 }

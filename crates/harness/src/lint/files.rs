@@ -18,6 +18,8 @@ enum Found {
     Nothing,
     File,
     Directory,
+    /// A pipe, socket or device: reading it may never end.
+    Other,
 }
 
 /// What was seen of a resource.
@@ -52,14 +54,12 @@ impl FileCheck {
             match (resource.source, environment) {
                 (Source::Local(written), _) => self.local(&resource, written, problems),
                 (Source::Template(written), Some(lookup)) => match expand::expand(written, lookup) {
+                    Ok(expanded) if expanded.is_empty() && resource.kind == ResourceKind::OptionalFile => {}
                     Ok(expanded) => self.local(&resource, &expanded, problems),
                     Err(_) if resource.kind == ResourceKind::OptionalFile => {}
                     Err(error) => {
-                        problems.push(variables::problem(
-                            &format!("`{}`", resource.field),
-                            resource.at,
-                            &error,
-                        ));
+                        let subject = format!("`{}`", resource.field.key());
+                        problems.push(variables::problem(&subject, resource.at, &error));
                     }
                 },
                 (Source::Template(_), None) | (Source::Remote(_), _) => {}
@@ -86,7 +86,7 @@ fn judge(root: &Path, kind: ResourceKind, written: &str) -> Verdict {
         Found::Nothing if kind == ResourceKind::OptionalFile => Verdict::Fine,
         Found::Nothing => Verdict::Missing(path),
         found if found != expected(kind) => Verdict::WrongKind(path),
-        Found::File | Found::Directory => match missing_marker(kind, &path) {
+        Found::File | Found::Directory | Found::Other => match missing_marker(kind, &path) {
             Some(marker) => Verdict::Incomplete(path, marker),
             None => Verdict::Fine,
         },
@@ -94,7 +94,7 @@ fn judge(root: &Path, kind: ResourceKind, written: &str) -> Verdict {
 }
 
 fn problem(resource: &ResourceUse<'_>, written: &str, verdict: &Verdict) -> Option<Diagnostic> {
-    let field = resource.field;
+    let field = resource.field.key();
     let report = |rule, message: String| Diagnostic::new(rule, resource.at, message);
     match verdict {
         Verdict::Fine => None,
@@ -135,7 +135,8 @@ fn missing_marker(kind: ResourceKind, directory: &Path) -> Option<&'static str> 
 fn look(path: &Path) -> Found {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Found::Directory,
-        Ok(_) => Found::File,
+        Ok(metadata) if metadata.is_file() => Found::File,
+        Ok(_) => Found::Other,
         Err(_) => Found::Nothing,
     }
 }

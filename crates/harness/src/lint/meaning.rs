@@ -38,9 +38,10 @@ pub(super) fn check(composition: &Composition, harness: &HarnessFile, problems: 
     agent_name(harness, problems);
     plugin_names(harness, problems);
     profile_names(harness, problems);
-    entries(harness, problems);
     skills(harness, problems);
-    runtime_fetch(harness, problems);
+    if !composition.damaged {
+        runtime_fetch(harness, problems);
+    }
     environment_names(harness, problems);
     expression(harness, problems);
     notices(harness, problems);
@@ -89,38 +90,6 @@ fn profile_names(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
     }
 }
 
-fn entries(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
-    let mut incomplete = |at, what: &str, key: &str| {
-        let message = format!("{what} has no `{key}`");
-        problems.push(Diagnostic::new(&rules::MISSING_KEY, at, message).with_help(format!("add `{key}: …`")));
-    };
-    for file in harness.host_files.iter().flatten() {
-        match (&file.src, &file.dest) {
-            (Some(src), None) => incomplete(src.at, "this entry of `host_files`", "dest"),
-            (None, Some(dest)) => incomplete(dest.at, "this entry of `host_files`", "src"),
-            (Some(_), Some(_)) | (None, None) => {}
-        }
-    }
-    for server in harness.api_servers.iter().flatten() {
-        match (&server.name, &server.script) {
-            (Some(name), None) => incomplete(name.at, "this entry of `api_servers`", "script"),
-            (None, Some(script)) => incomplete(script.at, "this entry of `api_servers`", "name"),
-            (Some(_), Some(_)) | (None, None) => {}
-        }
-    }
-    if let Some(validation) =
-        harness.validation_loop.as_ref().filter(|validation| validation.script.is_none())
-    {
-        let place = validation.schema.as_ref().map(|schema| schema.at);
-        let place = place.or(validation.max_iterations.as_ref().map(|count| count.at));
-        let place = place.or(validation.preflight_check.as_ref().map(|check| check.at));
-        let place = place.or(validation.feedback_mode.as_ref().map(|mode| mode.at));
-        if let Some(at) = place {
-            incomplete(at, "`validation_loop`", "script");
-        }
-    }
-}
-
 fn skills(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
     let mut first_uses = HashMap::new();
     for skill in harness.skills.iter().flatten() {
@@ -154,7 +123,8 @@ fn runtime_fetch(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
 fn environment_names(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
     let env = harness.env.as_ref();
     let runner = [harness.runner_env.as_ref(), env.and_then(|env| env.runner.as_ref())];
-    for (name, value) in runner.into_iter().flatten().flatten() {
+    let servers = harness.api_servers.iter().flatten().filter_map(|server| server.env.as_ref());
+    for (name, value) in runner.into_iter().flatten().chain(servers).flatten() {
         identifier(name, value, problems);
     }
     for (name, value) in env.and_then(|env| env.sandbox.as_ref()).into_iter().flatten() {
@@ -183,7 +153,9 @@ fn expression(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
 
 /// Keys that work, but not as their author may think.
 fn notices(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
-    if let Some((_, value)) = harness.runner_env.as_ref().and_then(IndexMap::first) {
+    let overlays = harness.forge.iter().flat_map(|forge| forge.platforms.values()).flatten();
+    let runner_envs = overlays.map(|overlay| &overlay.runner_env).chain([&harness.runner_env]);
+    for (_, value) in runner_envs.flatten().filter_map(IndexMap::first) {
         let problem = Diagnostic::new(&rules::DEPRECATED, value.at, "`runner_env` is deprecated");
         problems.push(problem.with_help("move the variables to `env: {runner: …}`"));
     }

@@ -1,6 +1,6 @@
 //! Remote resources: from where they may come, and that skills and plugins are forge directories.
 
-use fullsend_origin::{AllowList, EffectiveAllowList, ForgeHosts, ForgeUrl, PinnedUrl, Verdict};
+use fullsend_origin::{AllowList, EffectiveAllowList, ForgeUrl, ForgeUrlError, PinnedUrl, Verdict};
 use fullsend_yaml::{Diagnostic, Located};
 
 use crate::compose::Composition;
@@ -21,13 +21,20 @@ pub(super) fn check(
         widened(own, &configuration.allow, problems);
         base(harness, configuration, problems);
     }
+    // An entry that could not be read may be the one that permits a URL.
+    let refused = |problem: &Diagnostic| {
+        problem.rule.code == rules::ALLOW_ENTRY.code && problem.at.file == composition.file
+    };
+    let own_list_is_readable = !problems.iter().any(refused);
     let own: AllowList = own.iter().map(|prefix| prefix.entry().clone()).collect();
     let effective = EffectiveAllowList::new(own, configuration.allow.clone());
     for resource in resources(harness) {
         let Source::Remote(url) = resource.source else { continue };
-        permitted(&resource, url, &effective, composition, problems);
+        if own_list_is_readable {
+            permitted(&resource, url, &effective, composition, problems);
+        }
         if matches!(resource.kind, ResourceKind::Skill | ResourceKind::Plugin) {
-            forge_directory(&resource, url, &configuration.forges, problems);
+            forge_directory(&resource, url, configuration, problems);
         }
     }
 }
@@ -73,8 +80,11 @@ fn permitted(
         return;
     }
     let Verdict::Denied { .. } = effective.permits(url.url().as_https()) else { return };
-    let message =
-        format!("`{}`: `{}` is not below any entry of `allowed_remote_resources`", resource.field, url.url());
+    let message = format!(
+        "`{}`: `{}` is not below any entry of `allowed_remote_resources`",
+        resource.field.key(),
+        url.url()
+    );
     let prefix = parent_prefix(url);
     let help = if resource.at.file == composition.file {
         format!("add `{prefix}` to `allowed_remote_resources`")
@@ -99,12 +109,16 @@ fn parent_prefix(url: &PinnedUrl) -> String {
 fn forge_directory(
     resource: &ResourceUse<'_>,
     url: &PinnedUrl,
-    hosts: &ForgeHosts,
+    configuration: &Configuration,
     problems: &mut Vec<Diagnostic>,
 ) {
-    let directory = ForgeUrl::parse(url.url().as_https(), hosts).and_then(|url| url.require_tree_directory());
-    if let Err(error) = directory {
-        let message = format!("`{}` is not a forge directory: {error}", resource.field);
+    let forge_url = ForgeUrl::parse(url.url().as_https(), &configuration.forges);
+    if let Err(error) = forge_url.and_then(|url| url.require_tree_directory()) {
+        // A broken configuration may be the one that names the host.
+        if configuration.damaged && matches!(error, ForgeUrlError::UnknownHost { .. }) {
+            return;
+        }
+        let message = format!("`{}` is not a forge directory: {error}", resource.field.key());
         problems.push(Diagnostic::new(&rules::FORGE_URL, resource.at, message).with_help_if(error.help()));
     }
 }

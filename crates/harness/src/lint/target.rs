@@ -25,6 +25,12 @@ pub enum TargetError {
         /// The path.
         path: PathBuf,
     },
+    /// Something that is neither a file nor a directory.
+    #[error("`{}` is neither a file nor a directory", path.display())]
+    NotAFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// A directory without any harness file.
     #[error("`{}` has no harness files", path.display())]
     Empty {
@@ -45,7 +51,12 @@ impl LintTarget {
             return Ok(Self { root: owned(workspace::root_of(path)), files: vec![path.to_owned()] });
         }
         if !path.is_dir() {
-            return Err(TargetError::Missing { path: path.to_owned() });
+            let path = path.to_owned();
+            return Err(if path.exists() {
+                TargetError::NotAFile { path }
+            } else {
+                TargetError::Missing { path }
+            });
         }
         let nested = path.join(DIRECTORY_NAME);
         let directory = if nested.is_dir() { nested } else { path.to_owned() };

@@ -1,10 +1,11 @@
 //! `${VAR}` references: their shape always, and that they are set when an environment is given.
 
-use fullsend_yaml::{Diagnostic, Located};
+use fullsend_yaml::{Diagnostic, FromText, Located};
 
 use crate::expand::{self, ExpandError, Variables};
 use crate::rules;
 use crate::schema::HarnessFile;
+use crate::value::EnvName;
 
 type Environment<'e> = Option<Variables<'e>>;
 
@@ -28,7 +29,16 @@ pub(super) fn check(harness: &HarnessFile, environment: Environment<'_>, problem
     if let Some(check) =
         harness.validation_loop.as_ref().and_then(|validation| validation.preflight_check.as_ref())
     {
-        text(&format_args!("validation_loop.preflight_check"), check, environment, problems);
+        command(check, environment, problems);
+    }
+}
+
+/// A shell command: `${NAME}` must be set, forms such as `${NAME:-none}` are the shell's own affair.
+fn command(command: &Located<String>, environment: Environment<'_>, problems: &mut Vec<Diagnostic>) {
+    let pieces = command.split("${").skip(1).filter_map(|rest| rest.split_once('}'));
+    for (name, _) in pieces.filter(|(name, _)| EnvName::from_text(name).is_ok()) {
+        let reference = Located { value: format!("${{{name}}}"), at: command.at };
+        text(&"validation_loop.preflight_check", &reference, environment, problems);
     }
 }
 

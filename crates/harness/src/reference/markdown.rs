@@ -14,7 +14,7 @@ pub(super) fn page(kind: DocumentKind, schema: &Value) -> String {
     match schema.get("anyOf").and_then(Value::as_array) {
         Some(variants) => {
             page.line(schema.get("description").and_then(Value::as_str).unwrap_or_default());
-            variants.iter().filter_map(reference_name).for_each(|name| page.queue.push(name));
+            variants.iter().for_each(|variant| page.variant(variant));
         }
         None => page.record(schema, kind == DocumentKind::Harness),
     }
@@ -39,6 +39,12 @@ impl<'s> Page<'s> {
     fn line(&mut self, line: &str) {
         self.text.push_str(line.trim());
         self.text.push_str("\n\n");
+    }
+
+    /// One of the forms that a document takes: a link to its section, and when it applies.
+    fn variant(&mut self, variant: &Value) {
+        let link = self.type_name(variant);
+        self.line(&format!("{link}: {}", paragraphs(variant)));
     }
 
     fn section(&mut self, name: &str) {

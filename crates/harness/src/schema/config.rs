@@ -61,7 +61,8 @@ record! {
         roles: Vec<Located<KnownRole>>,
         /// The registered agents. The last enabled entry of a name wins.
         agents: Vec<AgentEntry>,
-        /// HTTPS prefixes, ending in `/`, from which harnesses may fetch. Absent or empty: nothing may be fetched.
+        /// HTTPS prefixes, ending in `/`, from which harnesses may fetch, added to those of `config.base.yaml`. An empty
+        /// list refuses everything, and so does having none at all.
         allowed_remote_resources: Vec<Located<AllowPrefix>>,
         /// Where agents may create issues. Read by the dispatch workflow.
         create_issues: CreateIssues,
@@ -183,12 +184,12 @@ impl ConfigFile {
         }
     }
 
-    /// The prefixes from which harnesses may fetch.
+    /// The prefixes from which harnesses may fetch; `None` when the file does not say.
     #[must_use]
-    pub fn allowed_remote_resources(&self) -> &[Located<AllowPrefix>] {
+    pub fn allowed_remote_resources(&self) -> Option<&[Located<AllowPrefix>]> {
         match self {
-            ConfigFile::Org(config) => config.allowed_remote_resources.as_deref().unwrap_or_default(),
-            ConfigFile::Repo(config) => config.allowed_remote_resources.as_deref().unwrap_or_default(),
+            ConfigFile::Org(config) => config.allowed_remote_resources.as_deref(),
+            ConfigFile::Repo(config) => config.allowed_remote_resources.as_deref(),
         }
     }
 

@@ -87,11 +87,20 @@ impl JsonSchema for ForgeOverlays {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let overlay = generator.subschema_for::<Option<ForgeOverlay>>();
+        let properties: serde_json::Map<_, _> = Platform::WORDS
+            .iter()
+            .map(|platform| {
+                let mut overlay = generator.subschema_for::<Option<ForgeOverlay>>();
+                let description =
+                    format!("What changes on `{platform}`; null disables an inherited overlay.");
+                overlay.insert("description".to_owned(), description.into());
+                ((*platform).to_owned(), overlay.to_value())
+            })
+            .collect();
         json_schema!({
             "description": "Overlays per platform; null disables an inherited one.",
             "type": "object",
-            "properties": { "github": overlay, "gitlab": overlay, "jira": overlay },
+            "properties": properties,
             "additionalProperties": false,
         })
     }

@@ -108,9 +108,9 @@ record! {
     /// A file to copy from the host into the sandbox.
     pub struct HostFile {
         /// The file on the host; `${VAR}` is replaced. Required.
-        src: Located<Template>,
+        src: Located<Template> = required,
         /// Where it goes in the sandbox. Required.
-        dest: Located<String>,
+        dest: Located<String> = required,
         /// Whether `${VAR}` in the file's content is replaced as well. Default: `false`.
         expand: Located<bool>,
         /// Whether a missing file is skipped instead of ending the run. Default: `false`.
@@ -122,9 +122,9 @@ record! {
     /// A server to run beside the sandbox.
     pub struct ApiServer {
         /// Its name. Required.
-        name: Located<Slug>,
+        name: Located<Slug> = required,
         /// The script that starts it. Required.
-        script: Located<ExecutablePath>,
+        script: Located<ExecutablePath> = required,
         /// The port it listens on.
         port: Located<Bounded<1, 65535>>,
         /// Its variables; `${VAR}` is replaced from the runner's environment.
@@ -136,7 +136,7 @@ record! {
     /// How the agent's output is checked.
     pub struct ValidationLoop {
         /// The script that checks the output; exit code 0 accepts it. Required.
-        script: Located<ExecutablePath>,
+        script: Located<ExecutablePath> = required,
         /// A JSON Schema that the output must satisfy; `${VAR}` is replaced.
         schema: Located<Template>,
         /// How often the agent may try; 0 or absent means once.

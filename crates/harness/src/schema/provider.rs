@@ -10,9 +10,9 @@ record! {
     /// A provider: credentials and settings that the sandbox's proxy attaches outside it.
     pub struct ProviderDefinition {
         /// The name by which harnesses refer to it. Required.
-        name: Located<Slug>,
+        name: Located<Slug> = required,
         /// The profile it uses. Required.
-        profile_type as "type": Located<Slug>,
+        profile_type as "type": Located<Slug> = required,
         /// Credentials by name; each value should be one `${VAR}` so that no secret stands in the file.
         credentials: IndexMap<String, Located<String>>,
         /// Settings by name.

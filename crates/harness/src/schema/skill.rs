@@ -56,14 +56,24 @@ fn with_overrides(entry: &Entry<'_>, reader: &mut Reader<'_>) -> Option<SkillEnt
     let mut overrides = IndexMap::with_capacity(files.len());
     for file in files {
         check_override_key(file, reader);
-        let replacement = if file.value.is_null() {
-            Some(None)
-        } else {
-            reader.at_key(&file.key, |reader| FromNode::from_node(&file.value, reader)).map(Some)
-        };
+        let replacement = reader.at_key(&file.key, |reader| replacement(file, reader));
         overrides.extend(replacement.map(|replacement| (file.key.clone().into_owned(), replacement)));
     }
     Some(SkillEntry { source: source?, overrides: Some(overrides) })
+}
+
+/// What stands in for a file: nothing when it is null, which is not the same as empty text.
+fn replacement(file: &Entry<'_>, reader: &mut Reader<'_>) -> Option<Option<Located<Resource>>> {
+    if file.value.is_null() {
+        return Some(None);
+    }
+    if file.value.is_empty_text() {
+        let message = format!("{} is empty", reader.subject());
+        let problem = Diagnostic::new(&rules::PATH, file.value.at, message);
+        reader.report(problem.with_help("write `null` to remove the file, or the path of its replacement"));
+        return None;
+    }
+    FromNode::from_node(&file.value, reader).map(Some)
 }
 
 fn as_plain<'t>(entry: &Entry<'t>) -> fullsend_yaml::Scalar<'t> {

@@ -48,10 +48,19 @@ macro_rules! choice {
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "enum": Self::WORDS })
+                word_schema(Self::WORDS)
             }
         }
     };
+}
+
+/// A word that looks like a number may be written without quotes, and editors then see a number.
+fn word_schema(words: &[&str]) -> schemars::Schema {
+    let numbers: Vec<i64> = words.iter().filter_map(|word| word.parse().ok()).collect();
+    if numbers.is_empty() {
+        return schemars::json_schema!({ "type": "string", "enum": words });
+    }
+    schemars::json_schema!({ "anyOf": [{ "type": "string", "enum": words }, { "type": "integer", "enum": numbers }] })
 }
 
 choice! {

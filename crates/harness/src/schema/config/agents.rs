@@ -27,9 +27,15 @@ pub struct AgentEntry {
     /// Where it stands.
     pub at: Location,
     short: bool,
+    damaged: bool,
 }
 
 impl AgentEntry {
+    /// Whether a key of the entry could not be read, so that what it seems to lack was reported already.
+    pub(crate) fn damaged(&self) -> bool {
+        self.damaged
+    }
+
     /// Whether the agent may run.
     #[must_use]
     pub fn enabled(&self) -> bool {
@@ -52,14 +58,16 @@ impl FromNode for AgentEntry {
         if let Value::Scalar(_) = &node.value {
             let source = FromNode::from_node(node, reader)?;
             let agent = RegisteredAgent { source: Some(source), ..RegisteredAgent::default() };
-            return Some(Self { agent, at: node.at, short: true });
+            return Some(Self { agent, at: node.at, short: true, damaged: false });
         }
         if is_legacy(node) {
             let message = format!("{} is in the removed `role:` format", reader.subject());
             reader.report(Diagnostic::new(&rules::LEGACY_AGENT, node.at, message));
             return None;
         }
-        RegisteredAgent::from_node(node, reader).map(|agent| Self { agent, at: node.at, short: false })
+        let before = reader.reported();
+        let agent = RegisteredAgent::from_node(node, reader)?;
+        Some(Self { agent, at: node.at, short: false, damaged: reader.reported() > before })
     }
 }
 
