@@ -6,7 +6,7 @@ use fullsend_origin::{AllowList, ForgeHosts, ForgeKind, Reference};
 use fullsend_yaml::{Diagnostic, FromNode, FromText, Location};
 
 use crate::library::Library;
-use crate::path;
+use crate::path::{self, Containment};
 use crate::rules;
 use crate::schema::{AgentEntry, ConfigFile, RepoConfig};
 use crate::value::{AgentName, ForgeType};
@@ -206,12 +206,23 @@ impl Configuration {
         let is_named = |entry: &&AgentEntry| entry.name().is_some_and(|own| own.eq_ignore_ascii_case(name));
         let registered = self.agents.iter().rfind(is_named);
         if let Some(entry) = registered {
-            return registered_agent(entry, root);
+            return self.registered(entry, root);
         }
         let on_disk =
             ["yaml", "yml"].map(|extension| root.join("harness").join(format!("{name}.{extension}")));
         let found = on_disk.into_iter().chain([PathBuf::from(name)]).find(|path| path.is_file());
         found.map_or_else(|| Lookup::Unknown(self.known_names(root)), Lookup::File)
+    }
+
+    fn registered(&self, entry: &AgentEntry, root: &Path) -> Lookup {
+        let Some(source) = entry.agent.source.as_ref().filter(|_| entry.enabled()) else {
+            return Lookup::Disabled;
+        };
+        match (source.value.local(), registered_file(entry, root)) {
+            (None, _) => Lookup::Remote(source.value.to_string()),
+            (Some(_), Some(path)) => Lookup::File(path),
+            (Some(_), None) => Lookup::Unknown(self.known_names(root)),
+        }
     }
 
     fn known_names(&self, root: &Path) -> Vec<String> {
@@ -226,13 +237,8 @@ impl Configuration {
     }
 }
 
-fn registered_agent(entry: &AgentEntry, root: &Path) -> Lookup {
-    match entry.agent.source.as_ref() {
-        _ if !entry.enabled() => Lookup::Disabled,
-        Some(source) => match source.value.local().and_then(|written| path::resolve(root, written)) {
-            Some(path) => Lookup::File(path),
-            None => Lookup::Remote(source.value.to_string()),
-        },
-        None => Lookup::Disabled,
-    }
+/// The harness file of a registered agent; `None` when it is remote, or lies outside the fullsend directory.
+pub(crate) fn registered_file(entry: &AgentEntry, root: &Path) -> Option<PathBuf> {
+    let path = path::resolve(root, entry.agent.source.as_ref()?.value.local()?)?;
+    (path::containment(root, &path) == Containment::Inside).then_some(path)
 }

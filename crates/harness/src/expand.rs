@@ -19,6 +19,9 @@ pub const DENIED: &[&str] = &[
     "FULLSEND_GCP_OIDC_AUTH_FILE",
 ];
 
+/// The variable that stands for the fullsend directory in harness values, whether or not it is set.
+pub const FULLSEND_DIR: &str = "FULLSEND_DIR";
+
 /// What is wrong with a text's variable references.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]

@@ -17,7 +17,7 @@ pub use target::{LintTarget, TargetError};
 
 use crate::compose::{Composition, overlay};
 use crate::config::Configuration;
-use crate::expand::Variables;
+use crate::expand::{self, Variables};
 use crate::library::Library;
 use crate::rules;
 use crate::schema::HarnessFile;
@@ -110,10 +110,18 @@ impl<'o> Linter<'o> {
     }
 
     fn composed(&mut self, composition: &Composition, harness: &HarnessFile) {
+        let root =
+            std::path::absolute(self.library.root()).unwrap_or_else(|_| self.library.root().to_owned());
+        let outer = self.options.environment;
+        let lookup = |name: &str| match name {
+            expand::FULLSEND_DIR => Some(root.display().to_string()),
+            _ => outer.and_then(|outer| outer(name)),
+        };
+        let environment: Option<Variables<'_>> = if outer.is_some() { Some(&lookup) } else { None };
         meaning::check(composition, harness, &mut self.problems);
-        variables::check(harness, self.options.environment, &mut self.problems);
+        variables::check(harness, environment, &mut self.problems);
         remote::check(composition, harness, &self.configuration, &mut self.problems);
-        self.files.check(harness, self.options.environment, &mut self.problems);
+        self.files.check(harness, environment, &mut self.problems);
         self.agents.check(&mut self.library, harness, &mut self.problems);
         self.providers.check_uses(&mut self.library, harness, &mut self.problems);
     }

@@ -21,11 +21,7 @@ pub(super) fn check(
         widened(own, &configuration.allow, problems);
         base(harness, configuration, problems);
     }
-    // An entry that could not be read may be the one that permits a URL.
-    let refused = |problem: &Diagnostic| {
-        problem.rule.code == rules::ALLOW_ENTRY.code && problem.at.file == composition.file
-    };
-    let own_list_is_readable = !problems.iter().any(refused);
+    let own_list_is_readable = !own_list_is_damaged(composition, harness, problems);
     let own: AllowList = own.iter().map(|prefix| prefix.entry().clone()).collect();
     let effective = EffectiveAllowList::new(own, configuration.allow.clone());
     for resource in resources(harness) {
@@ -37,6 +33,14 @@ pub(super) fn check(
             forge_directory(&resource, url, configuration, problems);
         }
     }
+}
+
+/// Whether what would permit a URL may merely be unreadable: an entry, or in a damaged file the list itself.
+fn own_list_is_damaged(composition: &Composition, harness: &HarnessFile, problems: &[Diagnostic]) -> bool {
+    let refused = |problem: &Diagnostic| {
+        problem.rule.code == rules::ALLOW_ENTRY.code && problem.at.file == composition.file
+    };
+    composition.damaged && (harness.allowed_remote_resources.is_none() || problems.iter().any(refused))
 }
 
 /// A harness may narrow the organisation's list, not widen it.

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::config::registered_file;
+use crate::library::Library;
 use crate::workspace::{self, DIRECTORY_NAME};
 
 /// Harness files that share a fullsend directory.
@@ -40,8 +42,8 @@ pub enum TargetError {
 }
 
 impl LintTarget {
-    /// The target that a path stands for: a harness file, a fullsend directory, a directory that contains one, or a
-    /// directory of harness files. `root` overrides the fullsend directory that the path's place suggests.
+    /// The target that a path stands for: a harness file, a fullsend directory with the agents registered in it, a
+    /// directory that contains one, or a directory of harness files. `root` overrides the fullsend directory that the path's place suggests.
     ///
     /// # Errors
     /// When nothing is there, or no harness file is found.
@@ -61,7 +63,7 @@ impl LintTarget {
         let nested = path.join(DIRECTORY_NAME);
         let directory = if nested.is_dir() { nested } else { path.to_owned() };
         let (suggested, files) = if workspace::is_fullsend_directory(&directory) {
-            (directory.clone(), workspace::harness_files(&directory))
+            (directory.clone(), every_harness(root.unwrap_or(&directory), &directory))
         } else {
             let files = workspace::yaml_files(&directory);
             (files.first().map_or_else(|| directory.clone(), |file| workspace::root_of(file)), files)
@@ -71,4 +73,16 @@ impl LintTarget {
         }
         Ok(Self { root: owned(suggested), files })
     }
+}
+
+/// The files under `harness/`, then those that are registered from elsewhere: whatever can be run by its name.
+fn every_harness(root: &Path, directory: &Path) -> Vec<PathBuf> {
+    let mut files = workspace::harness_files(directory);
+    // Its problems are reported when the target is linted.
+    let agents = Library::new(root).configuration(&mut Vec::new()).agents;
+    for agent in agents.iter().filter(|agent| agent.enabled()) {
+        let file = registered_file(agent, root).filter(|file| file.is_file() && !files.contains(file));
+        files.extend(file);
+    }
+    files
 }

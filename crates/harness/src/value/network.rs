@@ -1,6 +1,6 @@
 //! Host patterns and address ranges as they stand in files.
 
-use fullsend_origin::HostPattern;
+use fullsend_origin::{HostPattern, is_metadata};
 use fullsend_yaml::{FromText, TextProblem};
 use ipnet::IpNet;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -81,6 +81,10 @@ impl FromText for Cidr {
                 "the address has bits outside the prefix; write `{}`",
                 range.trunc()
             )));
+        }
+        if range.prefix_len() == range.max_prefix_len() && is_metadata(range.addr()) {
+            let message = format!("names the metadata service `{text}`, which is never reached");
+            return Err(TextProblem::invalid(message, Some("remove the entry".to_owned())));
         }
         Ok(Self(range))
     }

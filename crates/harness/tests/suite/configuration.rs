@@ -305,6 +305,15 @@ fn look_up_prefers_registered_agents_and_obeys_disabled_ones() {
 }
 
 #[test]
+fn look_up_never_leads_outside_by_a_registered_name() {
+    for source in ["/etc/passwd", "../x.yaml", ".."] {
+        let folder = configured(&format!("agents: [{{name: code, source: {source}}}]\n"));
+        let found = configuration(&folder).look_up(folder.root(), "code");
+        assert_eq!(found, Lookup::Unknown(vec!["code".to_owned(), "triage".to_owned()]), "{source}");
+    }
+}
+
+#[test]
 fn look_up_falls_back_to_the_files_there_are() {
     let folder = Folder::with(&[("harness/a.yaml", HARNESS), ("harness/b.yml", HARNESS)]);
     let configuration = configuration(&folder);
@@ -356,6 +365,10 @@ fn private_hosts_are_a_pattern_and_a_range() {
         CLEAN
     );
     for (entry, expected) in [
+        (
+            "{host: a.test, cidr: 169.254.169.254/32}",
+            "invalid-value config.yaml:1:38 `private_hosts[0].cidr` names the metadata service `169.254.169.254/32`, which is never reached | remove the entry",
+        ),
         ("{host: a.test}", "missing-key config.yaml:1:17 `private_hosts[0]` has no `cidr` | add `cidr: …`"),
         (
             "{cidr: 10.0.0.0/8}",

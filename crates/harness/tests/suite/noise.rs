@@ -8,6 +8,17 @@ fn an_unreadable_allow_list_does_not_make_every_url_a_problem() {
         "policy: https://x.test/p.yaml{PIN}\nallowed_remote_resources: [https://x.test]\nallow_runtime_fetch: true\n"
     ));
     assert_eq!(folder.codes(), ["invalid-allow-entry"]);
+    for (list, code) in [
+        ("allowed_remote_resources: https://x.test/", "wrong-type"),
+        ("allowed_remote_resource: [https://x.test/]", "unknown-key"),
+    ] {
+        let folder =
+            Folder::of(&format!("policy: https://x.test/p.yaml{PIN}\n{list}\nallow_runtime_fetch: true\n"));
+        assert_eq!(folder.codes(), [code], "{list}");
+    }
+    let folder =
+        Folder::of(&format!("policy: https://x.test/p.yaml{PIN}\nmodle: x\nallowed_remote_resources: []\n"));
+    assert_eq!(folder.codes(), ["url-not-allowed", "unknown-key"], "a readable list is still enforced");
     let folder = Folder::of("allow_runtime_fetch: 'true'\nmax_runtime_fetches: 3\n");
     assert_eq!(folder.codes(), ["wrong-type"]);
 }

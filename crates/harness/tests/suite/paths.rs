@@ -169,6 +169,19 @@ fn paths_with_variables_are_checked_once_they_are_known() {
 }
 
 #[test]
+fn the_fullsend_directory_is_known_in_every_environment() {
+    let folder = Folder::of(
+        "host_files:\n- {src: '${FULLSEND_DIR}/in/a.txt', dest: /a}\n- {src: '${FULLSEND_DIR}/gone', dest: /b}\n",
+    );
+    folder.write("in/a.txt", "");
+    let missing = [
+        "missing-file harness/code.yaml:5:9 `host_files.src`: `gone` does not exist | create the file, or correct the path",
+    ];
+    assert_eq!(folder.lint_with(&[]), missing);
+    assert_eq!(folder.lint_with(&[("FULLSEND_DIR", "/elsewhere")]), missing, "and cannot be moved");
+}
+
+#[test]
 fn the_list_of_resources_follows_the_order_of_a_run() {
     let folder = Folder::of(
         &FIELDS

@@ -71,7 +71,9 @@ fn a_broken_harness_or_configuration_is_not_shown() {
     };
     assert_eq!(problems.len(), 1);
     let folder = Folder::with(&[("harness/code.yaml", HARNESS), ("config.yaml", "agents: [\n")]);
-    assert!(matches!(folder.show("code", ShowOptions::default()), Err(ShowError::Broken { .. })));
+    for name in ["code", "registered-in-the-broken-file"] {
+        assert!(matches!(folder.show(name, ShowOptions::default()), Err(ShowError::Broken { .. })), "{name}");
+    }
 }
 
 #[test]

@@ -127,6 +127,22 @@ fn a_path_stands_for_the_harnesses_it_holds() {
 }
 
 #[test]
+fn agents_registered_from_elsewhere_are_linted_with_their_directory() {
+    let folder = Folder::with(&[
+        (
+            "config.yaml",
+            "agents: [harness/a.yaml, other/b.yaml, {name: c, source: other/c.yaml, enabled: false}, {name: d, source: other/b.yaml}]\n",
+        ),
+        ("harness/a.yaml", HARNESS),
+        ("other/b.yaml", "agent: agents/code.md\nrol: coder\n"),
+        ("other/c.yaml", "rol: coder\n"),
+    ]);
+    let target = LintTarget::from_path(folder.root(), None).unwrap();
+    assert_eq!(target.files, [folder.path("harness/a.yaml"), folder.path("other/b.yaml")]);
+    assert_eq!(folder.lint_briefly(), ["unknown-key other/b.yaml:2:1 unknown key `rol`"]);
+}
+
+#[test]
 fn a_file_that_vanished_is_reported() {
     let folder = Folder::empty();
     let target = LintTarget { root: folder.root().to_owned(), files: vec![folder.path("harness/gone.yaml")] };
