@@ -1,6 +1,6 @@
 //! Where a resource comes from: declarative ones may be remote, executable ones are always local.
 
-use fullsend_origin::{Reference, has_scheme};
+use fullsend_origin::{ForgeHosts, ForgeUrl, HttpsUrl, PathKind, Reference, ReferenceError, has_scheme};
 use fullsend_yaml::{FromText, TextProblem};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
@@ -42,8 +42,23 @@ impl FromText for Resource {
         Reference::parse(text).map(Self).map_err(|error| TextProblem {
             rule: rules::for_reference(&error),
             message: format!("is not a usable reference: {error}"),
-            help: error.help(),
+            help: forge_help(&error).or_else(|| error.help()),
         })
+    }
+}
+
+/// A forge shows a page around a file or directory. The digest of that page is not the one to pin.
+fn forge_help(error: &ReferenceError) -> Option<String> {
+    let ReferenceError::Unpinned { url } = error else { return None };
+    let forge_url = ForgeUrl::parse(&HttpsUrl::parse(url).ok()?, &ForgeHosts::default()).ok()?;
+    match forge_url.path_kind() {
+        PathKind::Tree => Some("append `#sha256=` and the tree digest of the directory".to_owned()),
+        PathKind::Blob => {
+            let raw = forge_url.raw_file_url().filter(|raw| !raw.contains('\''))?;
+            Some(format!(
+                "name the file itself and its digest, as `curl -fsS '{raw}' | sha256sum` prints it: `{raw}#sha256=…`"
+            ))
+        }
     }
 }
 

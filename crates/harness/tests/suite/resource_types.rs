@@ -76,7 +76,7 @@ fn declarative_resources_are_paths_or_pinned_https_urls() {
         (
             "https://github.com/o/r/tree/v1/name",
             "unpinned-url",
-            "append `#sha256=` and the digest that `curl -fsS 'https://github.com/o/r/tree/v1/name' | sha256sum` prints",
+            "append `#sha256=` and the tree digest of the directory",
         ),
         (
             "https://github.com/o/r/tree/v1/name#sha256=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
@@ -123,6 +123,31 @@ fn declarative_resources_are_paths_or_pinned_https_urls() {
         assert!(
             path.iter().all(|line| line.starts_with("invalid-file-name") || line.starts_with("base-missing")),
             "{path:?}"
+        );
+    }
+}
+
+#[test]
+fn the_digest_to_pin_is_that_of_the_file_not_of_a_page_about_it() {
+    for (url, help) in [
+        (
+            "https://x.test/p",
+            "append `#sha256=` and the digest that `curl -fsS 'https://x.test/p' | sha256sum` prints",
+        ),
+        (
+            "https://github.com/o/r/blob/v1/a/p.yaml",
+            "name the file itself and its digest, as `curl -fsS 'https://raw.githubusercontent.com/o/r/v1/a/p.yaml' | sha256sum` prints it: `https://raw.githubusercontent.com/o/r/v1/a/p.yaml#sha256=…`",
+        ),
+        (
+            "https://gitlab.com/g/r/-/blob/v1/p",
+            "name the file itself and its digest, as `curl -fsS 'https://gitlab.com/g/r/-/raw/v1/p' | sha256sum` prints it: `https://gitlab.com/g/r/-/raw/v1/p#sha256=…`",
+        ),
+    ] {
+        assert_eq!(
+            of_value("policy: VALUE", url),
+            [format!(
+                "unpinned-url harness/code.yaml:1:9 `policy` is not a usable reference: the URL has no `#sha256=` pin | {help}"
+            )]
         );
     }
 }

@@ -278,3 +278,16 @@ fn required_keys_are_missed_unless_they_are_there_or_misspelt() {
     assert_eq!(strict("name: a\nkind: [b]\n"), ["`kind` must be text, not a list"], "nor is unreadable");
     assert_eq!(strict("- a\n").len(), 1);
 }
+
+#[test]
+fn the_start_of_a_word_stands_for_the_only_one_that_begins_with_it() {
+    let known = ["timeout_minutes", "host_scanners", "host_files", "env"];
+    for (written, expected) in [
+        ("timeout", Some("timeout_minutes")),
+        ("host_", None),
+        ("host_sca", Some("host_scanners")),
+        ("time", None),
+    ] {
+        assert_eq!(nearest(written, known), expected, "{written}");
+    }
+}
