@@ -247,6 +247,7 @@ fn agent_entries_are_checked() {
         ("file:///a.yaml", "not-https"),
         ("https://x.test/a.yaml", "unpinned-url"),
         ("{role: coder, prompt: x}", "legacy-agent-entry"),
+        ("{role: coder, source: harness/code.yaml}", "unknown-key"),
         ("{name: -a, enabled: false}", "invalid-value"),
         ("{nme: a, source: harness/code.yaml}", "unknown-key"),
         ("[a]", "wrong-type"),
