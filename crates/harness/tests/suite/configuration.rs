@@ -93,7 +93,7 @@ fn unknown_keys_and_words_are_refused() {
         ),
         (
             "kill_switch: 'yes'",
-            "wrong-type config.yaml:1:14 `kill_switch` must be `true` or `false`, not quoted text `yes` | remove the quotes: `yes`",
+            "wrong-type config.yaml:1:14 `kill_switch` must be `true` or `false`, not the text `yes` | remove the quotes: `yes`",
         ),
     ] {
         assert_eq!(lint(config), [expected], "{config}");
@@ -349,8 +349,8 @@ fn forges_are_hosts_of_a_known_kind_each_named_once() {
             "{host: a.test, type: gitea}",
             "invalid-value config.yaml:1:31 `forges[0].type` must be one of `github`, `gitlab`, not `gitea` | choose one of `github`, `gitlab`",
         ),
-        ("{host: a.test}", "missing-key config.yaml:1:10 `forges[0]` has no `type` | add `type: …`"),
-        ("{type: github}", "missing-key config.yaml:1:10 `forges[0]` has no `host` | add `host: …`"),
+        ("{host: a.test}", "missing-key config.yaml:1:11 `forges[0]` has no `type` | add `type: …`"),
+        ("{type: github}", "missing-key config.yaml:1:11 `forges[0]` has no `host` | add `host: …`"),
     ] {
         assert_eq!(lint(&format!("forges: [{entry}]\n")), [expected], "{entry}");
     }
@@ -370,10 +370,10 @@ fn private_hosts_are_a_pattern_and_a_range() {
             "{host: a.test, cidr: 169.254.169.254/32}",
             "invalid-value config.yaml:1:38 `private_hosts[0].cidr` names the metadata service `169.254.169.254/32`, which is never reached | remove the entry",
         ),
-        ("{host: a.test}", "missing-key config.yaml:1:17 `private_hosts[0]` has no `cidr` | add `cidr: …`"),
+        ("{host: a.test}", "missing-key config.yaml:1:18 `private_hosts[0]` has no `cidr` | add `cidr: …`"),
         (
             "{cidr: 10.0.0.0/8}",
-            "missing-key config.yaml:1:17 `private_hosts[0]` has no `host` | add `host: …`",
+            "missing-key config.yaml:1:18 `private_hosts[0]` has no `host` | add `host: …`",
         ),
         (
             "{host: a.test, cidr: 10.0.0.1}",

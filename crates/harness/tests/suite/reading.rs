@@ -109,27 +109,27 @@ fn whole_numbers_and_booleans_take_the_spellings_in_use() {
     for (text, expected) in [
         (
             "timeout_minutes: '5'",
-            "1:18 `timeout_minutes` must be a whole number, not quoted text `5` | remove the quotes: `5`",
+            "1:18 `timeout_minutes` must be a whole number, not the text `5` | remove the quotes: `5`",
         ),
         (
             "timeout_minutes: 5.5",
-            "1:18 `timeout_minutes` must be a whole number, not a number `5.5` | write a whole number",
+            "1:18 `timeout_minutes` must be a whole number, not `5.5` | write a whole number",
         ),
         (
             "timeout_minutes: ten",
-            "1:18 `timeout_minutes` must be a whole number, not text `ten` | write a whole number",
+            "1:18 `timeout_minutes` must be a whole number, not `ten` | write a whole number",
         ),
         (
             "timeout_minutes: 30m",
-            "1:18 `timeout_minutes` must be a whole number, not text `30m` | write a whole number",
+            "1:18 `timeout_minutes` must be a whole number, not `30m` | write a whole number",
         ),
         (
             "readonly_repo: \"yes\"",
-            "1:16 `readonly_repo` must be `true` or `false`, not quoted text `yes` | remove the quotes: `yes`",
+            "1:16 `readonly_repo` must be `true` or `false`, not the text `yes` | remove the quotes: `yes`",
         ),
         (
             "readonly_repo: 1",
-            "1:16 `readonly_repo` must be `true` or `false`, not a number `1` | write `true` or `false`",
+            "1:16 `readonly_repo` must be `true` or `false`, not `1` | write `true` or `false`",
         ),
     ] {
         assert_eq!(problems(text), [format!("wrong-type {expected}")], "{text}");
@@ -354,21 +354,21 @@ fn entries_need_their_required_keys_and_a_bad_value_is_not_a_missing_one() {
         ),
         (
             "host_files: [{optional: true, src: a}]",
-            vec!["1:14 `host_files[0]` has no `dest` | add `dest: …`"],
+            vec!["1:15 `host_files[0]` has no `dest` | add `dest: …`"],
         ),
-        ("host_files: [{src: a, dest: ''}]", vec!["1:14 `host_files[0]` has no `dest` | add `dest: …`"]),
-        ("host_files: [{dest: /x, src: ~}]", vec!["1:14 `host_files[0]` has no `src` | add `src: …`"]),
+        ("host_files: [{src: a, dest: ''}]", vec!["1:15 `host_files[0]` has no `dest` | add `dest: …`"]),
+        ("host_files: [{dest: /x, src: ~}]", vec!["1:15 `host_files[0]` has no `src` | add `src: …`"]),
         (
             "api_servers: [{port: 80}]",
             vec![
-                "1:15 `api_servers[0]` has no `name` | add `name: …`",
-                "1:15 `api_servers[0]` has no `script` | add `script: …`",
+                "1:16 `api_servers[0]` has no `name` | add `name: …`",
+                "1:16 `api_servers[0]` has no `script` | add `script: …`",
             ],
         ),
         ("validation_loop: {}", vec!["1:18 `validation_loop` has no `script` | add `script: …`"]),
         (
             "validation_loop: {schema: s.json}",
-            vec!["1:18 `validation_loop` has no `script` | add `script: …`"],
+            vec!["1:19 `validation_loop` has no `script` | add `script: …`"],
         ),
         (
             "forge: {github: {validation_loop: {}}}",
@@ -384,8 +384,8 @@ fn entries_need_their_required_keys_and_a_bad_value_is_not_a_missing_one() {
         ),
         [
             "executable-url 2:9 `host_files[0].src` must be a local path, not a URL (`https://x.test/a`) | copy the file into the fullsend directory and name it by its path",
-            "missing-key 3:3 `host_files[1]` has no `src` | add `src: …`",
             "unknown-key 3:4 unknown key `sorce` in `host_files[1]` | remove it; known keys are src, dest, expand, optional",
+            "missing-key 3:4 `host_files[1]` has no `src` | add `src: …`",
             "unknown-key 4:4 unknown key `scr` in `host_files[2]` | did you mean `src`?",
         ]
     );
@@ -402,13 +402,10 @@ fn wrong_shapes_are_named() {
             "just text\n",
             "1:1 the document must be a mapping (`key: value` lines), not text | write a mapping (`key: value` lines)",
         ),
-        (
-            "skills: a\n",
-            "1:9 `skills` must be a list (`- item` lines), not text | write a list (`- item` lines)",
-        ),
+        ("skills: a\n", "1:9 `skills` must be a list, not text | write `[a]`, or `- a` on a line of its own"),
         (
             "skills: {a: b}\n",
-            "1:9 `skills` must be a list (`- item` lines), not a mapping | write a list (`- item` lines)",
+            "1:9 `skills` must be a list, not a mapping | write each item on a line of its own, behind `- `",
         ),
         (
             "env: [A=1]\n",
