@@ -10,6 +10,7 @@ pub(crate) mod sarif;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anyhow::{Error, Result};
+use fullsend_yaml::printable;
 
 use crate::environment;
 
@@ -63,12 +64,12 @@ impl Output {
 
     /// Prints why the command failed: what, the causes below it, and what to do.
     pub(crate) fn failure(&mut self, error: &Error) {
-        let mut text = format!("error: {}\n", printable(&error.to_string()));
+        let mut text = format!("error: {}\n", printable(error.to_string()));
         for cause in error.chain().skip(1) {
-            text.push_str(&format!("  cause: {}\n", printable(&cause.to_string())));
+            text.push_str(&format!("  cause: {}\n", printable(cause.to_string())));
         }
         if let Some(advice) = error.downcast_ref::<Advice>() {
-            text.push_str(&format!("  help: {}\n", printable(&advice.help)));
+            text.push_str(&format!("  help: {}\n", printable(advice.help.clone())));
         }
         self.stderr(&text);
     }
@@ -111,20 +112,4 @@ pub(crate) fn is_closed_pipe(error: &Error) -> bool {
             == Some(ErrorKind::BrokenPipe)
     };
     error.chain().any(|cause| of_io(cause) || of_json(cause))
-}
-
-/// Text from a file without what a terminal would act on: control characters and direction overrides are escaped.
-pub(crate) fn printable(text: &str) -> String {
-    let acts = |letter: char| {
-        letter.is_control()
-            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
-    };
-    text.chars().fold(String::with_capacity(text.len()), |mut shown, letter| {
-        if acts(letter) {
-            shown.extend(letter.escape_unicode())
-        } else {
-            shown.push(letter)
-        }
-        shown
-    })
 }

@@ -1,25 +1,12 @@
 //! The rules that harness files, configuration and agent definitions must keep.
 
 use fullsend_origin::ReferenceError;
+use fullsend_yaml::Rule;
 pub use fullsend_yaml::rules::MISSING_KEY;
-use fullsend_yaml::{Rule, Severity};
-
-macro_rules! rules {
-    ($($(#[doc = $doc:literal])* $name:ident = $severity:ident $code:literal, $summary:literal, $remedy:literal;)*) => {
-        $($(#[doc = $doc])* pub static $name: Rule = Rule {
-            code: $code,
-            severity: Severity::$severity,
-            summary: $summary,
-            remedy: $remedy,
-        };)*
-
-        static HARNESS_RULES: &[&Rule] = &[$(&$name),*];
-    };
-}
 
 /// Every rule, those of YAML reading first.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
-    fullsend_yaml::rules::ALL.iter().chain(HARNESS_RULES).copied()
+    fullsend_yaml::rules::ALL.iter().chain(HARNESS).copied()
 }
 
 /// The rule that a bad reference breaks.
@@ -34,7 +21,8 @@ pub(crate) fn for_reference(error: &ReferenceError) -> &'static Rule {
     }
 }
 
-rules! {
+fullsend_yaml::rules! {
+    list HARNESS;
     /// A URL where only a local path may stand.
     EXECUTABLE_URL = Error "executable-url",
         "What runs on the host or feeds a script stays local: a URL there would run code from elsewhere.",

@@ -11,6 +11,7 @@ mod number;
 mod opaque;
 mod source;
 mod template;
+mod text;
 
 pub use allow::AllowPrefix;
 pub use choice::{

@@ -105,7 +105,9 @@ impl Diagnostic {
     }
 }
 
-fn printable(text: String) -> String {
+/// Text from a document without what a terminal would act on: control characters and direction overrides are escaped.
+#[must_use]
+pub fn printable(text: String) -> String {
     if !text.contains(is_unprintable) {
         return text;
     }

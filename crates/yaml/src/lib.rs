@@ -29,7 +29,7 @@ mod source;
 mod syntax_help;
 mod walk;
 
-pub use diagnostic::{Diagnostic, Related, Rule, Severity};
+pub use diagnostic::{Diagnostic, Related, Rule, Severity, printable};
 pub use front_matter::{FrontMatter, front_matter};
 pub use nearest::nearest;
 pub use node::{Entry, Node, Scalar, ScalarStyle, Value};

@@ -1,22 +1,35 @@
 //! The rules that hold for every document, whatever it means.
 
-use crate::{Rule, Severity};
-
+/// Declares rules: statics named by their use, and a list of all of them.
+///
+/// ```
+/// fullsend_yaml::rules! {
+///     list ALL;
+///     /// A number that is too large.
+///     TOO_LARGE = Error "too-large", "Numbers have a limit.", "write a smaller number";
+/// }
+/// assert_eq!(ALL[0].code, "too-large");
+/// ```
+#[macro_export]
 macro_rules! rules {
-    ($($(#[doc = $doc:literal])* $name:ident = $severity:ident $code:literal, $summary:literal, $remedy:literal;)*) => {
-        $($(#[doc = $doc])* pub static $name: Rule = Rule {
+    (
+        list $all:ident;
+        $($(#[doc = $doc:literal])* $name:ident = $severity:ident $code:literal, $summary:literal, $remedy:literal;)*
+    ) => {
+        $($(#[doc = $doc])* pub static $name: $crate::Rule = $crate::Rule {
             code: $code,
-            severity: Severity::$severity,
+            severity: $crate::Severity::$severity,
             summary: $summary,
             remedy: $remedy,
         };)*
 
-        /// Every rule of this module.
-        pub static ALL: &[&Rule] = &[$(&$name),*];
+        /// The rules of this list.
+        pub static $all: &[&$crate::Rule] = &[$(&$name),*];
     };
 }
 
 rules! {
+    list ALL;
     /// The text is not YAML.
     SYNTAX = Error "yaml-syntax",
         "The file must be valid YAML; nothing in it is used otherwise.",

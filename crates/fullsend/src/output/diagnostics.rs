@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use anyhow::Result;
-use fullsend_yaml::{Diagnostic, Location, Severity, SourceFile, SourceMap};
+use fullsend_yaml::{Diagnostic, Location, Severity, SourceFile, SourceMap, printable};
 
-use crate::output::{Output, printable};
+use crate::output::Output;
 
 /// Prints problems as a result.
 pub(crate) fn print(output: &mut Output, sources: &SourceMap, problems: &[Diagnostic]) -> Result<()> {
@@ -47,8 +47,11 @@ fn render(renderer: &Renderer, sources: &SourceMap, problem: &Diagnostic) -> Str
 /// Values are quoted in messages; one of a megabyte must not fill the screen.
 fn short(text: &str) -> String {
     const LONGEST: usize = 600;
-    let text = printable(text);
-    if text.chars().count() <= LONGEST { text } else { text.chars().take(LONGEST).chain(['…']).collect() }
+    if text.chars().count() <= LONGEST {
+        text.to_owned()
+    } else {
+        text.chars().take(LONGEST).chain(['…']).collect()
+    }
 }
 
 fn with_snippet<'s>(
@@ -61,7 +64,7 @@ fn with_snippet<'s>(
     let (line, text, range) = excerpt(file, at);
     let snippet = Snippet::source(text)
         .line_start(line)
-        .path(printable(&file.path().display().to_string()))
+        .path(printable(file.path().display().to_string()))
         .annotation(kind.span(range));
     group.element(snippet)
 }

@@ -3,9 +3,8 @@
 use std::fmt::Write;
 
 use fullsend_harness::Shown;
+use fullsend_yaml::printable;
 use serde_json::Value;
-
-use crate::output::printable;
 
 /// Column at which comments start, where lines are short enough.
 const COMMENT_COLUMN: usize = 48;
@@ -14,7 +13,7 @@ const COMMENT_COLUMN: usize = 48;
 pub(crate) fn render(shown: &Shown) -> String {
     let mut text = Text { shown, lines: String::new() };
     for file in &shown.chain {
-        let _infallible = writeln!(text.lines, "# {}", printable(&file.display().to_string()));
+        let _infallible = writeln!(text.lines, "# {}", printable(file.display().to_string()));
     }
     text.children(&shown.harness, "", 0);
     text.lines
@@ -78,7 +77,7 @@ impl Text<'_> {
         match self.shown.origins.get(pointer) {
             Some(origin) => {
                 let file = origin.file.strip_prefix(&self.shown.root).unwrap_or(&origin.file);
-                let place = printable(&file.display().to_string());
+                let place = printable(file.display().to_string());
                 let _infallible = writeln!(self.lines, "{line:<COMMENT_COLUMN$} # {place}:{}", origin.line);
             }
             None => {

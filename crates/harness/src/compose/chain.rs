@@ -113,7 +113,7 @@ impl Library {
         match self.try_harness(&path, problems) {
             Ok(loaded) => Some(loaded),
             Err(error) => {
-                let problem = report(&rules::BASE_MISSING, format!("the base cannot be read: {error}"));
+                let problem = report(&rules::BASE_MISSING, format!("no base there: {error}"));
                 problems.push(problem.with_help(error.help()));
                 None
             }

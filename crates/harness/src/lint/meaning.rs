@@ -138,7 +138,7 @@ fn environment_names(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
 
 fn identifier(name: &str, value: &Located<String>, problems: &mut Vec<Diagnostic>) {
     if let Err(problem) = EnvName::from_text(name) {
-        let message = format!("the variable name `{name}` {}", problem.message);
+        let message = format!("the variable name {}", problem.message);
         problems.push(Diagnostic::new(problem.rule, value.at, message).with_help_if(problem.help));
     }
 }

@@ -122,7 +122,7 @@ fn forge_directory(
         if configuration.damaged && matches!(error, ForgeUrlError::UnknownHost { .. }) {
             return;
         }
-        let message = format!("`{}` is not a forge directory: {error}", resource.field.key());
+        let message = format!("`{}` needs a forge directory: {error}", resource.field.key());
         problems.push(Diagnostic::new(&rules::FORGE_URL, resource.at, message).with_help_if(error.help()));
     }
 }

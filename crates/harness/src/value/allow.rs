@@ -2,10 +2,9 @@
 
 use fullsend_origin::AllowEntry;
 use fullsend_yaml::{FromText, TextProblem};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
 
 use crate::rules;
+use crate::value::text::written_as_text;
 
 /// An HTTPS prefix that ends in `/` and permits everything below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,22 +28,10 @@ impl FromText for AllowPrefix {
     }
 }
 
-impl Serialize for AllowPrefix {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self.0.as_str())
+impl std::fmt::Display for AllowPrefix {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
     }
 }
 
-impl JsonSchema for AllowPrefix {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "AllowPrefix".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "title": "https prefix", "type": "string", "pattern": "^https://[^?#]+/$" })
-    }
-}
+written_as_text!(AllowPrefix, "https prefix", "^https://[^?#]+/$");

@@ -2,6 +2,8 @@
 
 use fullsend_yaml::{FromText, TextProblem};
 
+use crate::value::text::written_as_text;
+
 /// Declares a text type with a pattern: newtype, reader, schema.
 macro_rules! name_type {
     ($(#[$meta:meta])* $name:ident, $pattern:literal, $rule:literal, $check:expr) => {
@@ -28,8 +30,8 @@ macro_rules! name_type {
                 if check(text) {
                     return Ok(Self(text.to_owned()));
                 }
-                let help = Some(suggestion(text, check).unwrap_or_else(|| format!("use {}", $rule)));
-                Err(TextProblem::invalid(format!("must be {}, not `{text}`", $rule), help))
+                let help = Some(suggestion(text, check).unwrap_or_else(|| format!("use only {}", $rule)));
+                Err(TextProblem::invalid(format!("must consist of {}, not `{text}`", $rule), help))
             }
         }
 
@@ -39,25 +41,7 @@ macro_rules! name_type {
             }
         }
 
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&self.0)
-            }
-        }
-
-        impl schemars::JsonSchema for $name {
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "title": "name", "type": "string", "pattern": $pattern })
-            }
-        }
+        written_as_text!($name, "name", $pattern);
     };
 }
 
@@ -107,7 +91,7 @@ name_type! {
 name_type! {
     /// A host name without scheme, port or path.
     HostName, "^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$",
-    "a host name such as `git.example.com`, without scheme, port or path",
+    "letters, digits, `-` and dots, like `git.example.com`, without scheme, port or path",
     |text| text.split('.').all(is_label)
 }
 

@@ -3,8 +3,8 @@
 use fullsend_origin::{HostPattern, is_metadata};
 use fullsend_yaml::{FromText, TextProblem};
 use ipnet::IpNet;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
+
+use crate::value::text::written_as_text;
 
 /// A host name, or `*.suffix` for every name below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,25 +28,13 @@ impl FromText for HostGlob {
     }
 }
 
-impl Serialize for HostGlob {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+impl std::fmt::Display for HostGlob {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
     }
 }
 
-impl JsonSchema for HostGlob {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "HostGlob".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "title": "host or `*.suffix`", "type": "string", "pattern": "^(\\*\\.)?[^*/ ]+$" })
-    }
-}
+written_as_text!(HostGlob, "host or `*.suffix`", "^(\\*\\.)?[^*/ ]+$");
 
 /// A range of addresses in CIDR form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,22 +78,10 @@ impl FromText for Cidr {
     }
 }
 
-impl Serialize for Cidr {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+impl std::fmt::Display for Cidr {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
     }
 }
 
-impl JsonSchema for Cidr {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Cidr".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "title": "address range", "type": "string", "pattern": "^[0-9a-fA-F:.]+/[0-9]{1,3}$" })
-    }
-}
+written_as_text!(Cidr, "address range", "^[0-9a-fA-F:.]+/[0-9]{1,3}$");

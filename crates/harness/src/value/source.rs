@@ -2,11 +2,10 @@
 
 use fullsend_origin::{ForgeHosts, ForgeUrl, HttpsUrl, PathKind, Reference, ReferenceError, has_scheme};
 use fullsend_yaml::{FromText, TextProblem};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
 
 use crate::rules;
 use crate::value::BareName;
+use crate::value::text::written_as_text;
 
 /// A declarative resource: a local path, or an HTTPS URL with its SHA-256.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,28 +67,13 @@ impl std::fmt::Display for Resource {
     }
 }
 
-impl Serialize for Resource {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+/// What editors can check of a local path: that it is no URL.
+pub(super) const LOCAL_PATTERN: &str = "^(?![A-Za-z][A-Za-z0-9+.-]*://).+$";
 
 /// What editors can check of a reference: no scheme but https, and a pin on it.
 const RESOURCE_PATTERN: &str = "^(https://[^#]+#sha256=[0-9a-f]{64}|(?![A-Za-z][A-Za-z0-9+.-]*://).+)$";
 
-impl JsonSchema for Resource {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Resource".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "title": "path or pinned URL", "type": "string", "pattern": RESOURCE_PATTERN })
-    }
-}
+written_as_text!(Resource, "path or pinned URL", RESOURCE_PATTERN);
 
 /// An executable resource or its input: always a local path, because a URL would bring code from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,25 +117,13 @@ fn url_refused(text: &str) -> TextProblem {
     }
 }
 
-impl Serialize for ExecutablePath {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+impl std::fmt::Display for ExecutablePath {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
     }
 }
 
-impl JsonSchema for ExecutablePath {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ExecutablePath".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "title": "path", "type": "string", "pattern": "^(?![A-Za-z][A-Za-z0-9+.-]*://).+$" })
-    }
-}
+written_as_text!(ExecutablePath, "path", LOCAL_PATTERN);
 
 /// A provider: the bare name of one defined under `providers/`, or a file or URL that defines it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,22 +154,4 @@ impl std::fmt::Display for ProviderSource {
     }
 }
 
-impl Serialize for ProviderSource {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl JsonSchema for ProviderSource {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ProviderSource".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "title": "name, path or pinned URL", "type": "string", "pattern": RESOURCE_PATTERN })
-    }
-}
+written_as_text!(ProviderSource, "name, path or pinned URL", RESOURCE_PATTERN);

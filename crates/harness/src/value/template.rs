@@ -1,12 +1,11 @@
 //! Local paths and texts with `${VAR}` references, checked for shape when they are read and expanded when they are used.
 
 use fullsend_yaml::{FromText, TextProblem};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Serialize, Serializer};
 
 use crate::expand;
 use crate::rules;
-use crate::value::source::refuse_url;
+use crate::value::source::{LOCAL_PATTERN, refuse_url};
+use crate::value::text::written_as_text;
 
 /// A local path that may contain `${VAR}` references.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,22 +47,10 @@ impl FromText for Template {
     }
 }
 
-impl Serialize for Template {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+impl std::fmt::Display for Template {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
     }
 }
 
-impl JsonSchema for Template {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Template".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "title": "path with `${VAR}`", "type": "string", "pattern": "^(?![A-Za-z][A-Za-z0-9+.-]*://).+$" })
-    }
-}
+written_as_text!(Template, "path with `${VAR}`", LOCAL_PATTERN);

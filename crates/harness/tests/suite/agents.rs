@@ -44,7 +44,7 @@ fn places_are_those_of_the_whole_file() {
         lint("---\nname: code\ndescripton: é\nmodel: a b\neffort: big\nmaxTurns: 0\n---\nDo it.\n"),
         [
             "unknown-key agents/code.md:3:1 unknown key `descripton` | did you mean `description`?",
-            "invalid-value agents/code.md:4:8 `model` must be letters, digits, `_`, `.`, `@` and `-`, not `a b` | write `a-b`",
+            "invalid-value agents/code.md:4:8 `model` must consist of letters, digits, `_`, `.`, `@` and `-`, not `a b` | write `a-b`",
             "invalid-value agents/code.md:5:9 `effort` must be one of `low`, `medium`, `high`, `xhigh`, `max`, not `big` | choose one of `low`, `medium`, `high`, `xhigh`, `max`",
             "invalid-value agents/code.md:6:11 `maxTurns` must be 1 or more, not 0 | write a number 1 or more",
         ]

@@ -108,7 +108,7 @@ fn a_missing_base_is_reported_where_it_is_named() {
     assert_eq!(
         folder.lint(),
         [
-            "base-missing harness/a.yaml:2:7 the base cannot be read: cannot read `harness/gone.yaml`: No such file or directory (os error 2) | create the file, or correct the path",
+            "base-missing harness/a.yaml:2:7 no base there: cannot read `harness/gone.yaml`: No such file or directory (os error 2) | create the file, or correct the path",
         ],
         "once, although two harnesses need it, and without calling `agent` missing"
     );
@@ -200,7 +200,7 @@ fn a_base_that_is_no_regular_file_is_refused() {
     assert_eq!(
         folder.lint(),
         [
-            "base-missing harness/code.yaml:1:7 the base cannot be read: `bases` is a directory, not a file | put a regular file there, or rename what is there"
+            "base-missing harness/code.yaml:1:7 no base there: `bases` is a directory, not a file | put a regular file there, or rename what is there"
         ]
     );
 }

@@ -212,7 +212,7 @@ fn derived_names_lose_the_pin_and_one_extension() {
         assert_eq!(configuration(&folder).agents[0].name().unwrap(), name, "{source}");
     }
     let named = "add a `name` to the entry";
-    let rule = "must be letters, digits, `_` and `-`, starting with a letter or digit";
+    let rule = "must consist of letters, digits, `_` and `-`, starting with a letter or digit";
     assert_eq!(
         lint("agents: [.yaml, {name: ok, source: harness/code.yaml}, 'harness/a b.yaml']\n"),
         [

@@ -88,7 +88,7 @@ fn what_must_be_set_is_only_known_with_an_environment() {
     let notices = [
         "deprecated-key harness/code.yaml:3:17 `runner_env` is deprecated | move the variables to `env: {runner: …}`",
         "no-effect harness/code.yaml:5:22 `api_servers` are checked but not started | keep it only if other software reads it",
-        "invalid-value harness/code.yaml:5:63 the variable name `1E` must be letters, digits and `_`, not starting with a digit, not `1E` | use letters, digits and `_`, not starting with a digit",
+        "invalid-value harness/code.yaml:5:63 the variable name must consist of letters, digits and `_`, not starting with a digit, not `1E` | use only letters, digits and `_`, not starting with a digit",
     ];
     assert_eq!(folder.lint(), notices);
     let unset = |place: &str, key: &str, name: &str| {
@@ -120,7 +120,7 @@ fn malformed_references_are_refused_without_an_environment() {
         folder.lint(),
         [
             "invalid-variable harness/code.yaml:3:20 `env.sandbox.A` has a `${` that is never closed | close it with `}`",
-            "invalid-variable harness/code.yaml:3:29 `env.sandbox.B` refers to `${X Y}`, which is not a variable name | use letters, digits and `_`, not starting with a digit",
+            "invalid-variable harness/code.yaml:3:29 `env.sandbox.B` refers to `${X Y}`, which is not a variable name | use only letters, digits and `_`, not starting with a digit",
             "invalid-variable harness/code.yaml:4:20 `host_files[0].src` has a `${` that is never closed | close it with `}`",
         ]
     );

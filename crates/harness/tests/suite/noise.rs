@@ -50,7 +50,7 @@ fn an_agent_entry_that_cannot_be_read_is_not_called_incomplete() {
         folder.lint_briefly(),
         [
             "unpinned-url config.yaml:3:11 `agents[0].source` is not a usable reference: the URL has no `#sha256=` pin",
-            "invalid-value config.yaml:4:9 `agents[1].name` must be letters, digits, `_` and `-`, starting with a letter or digit, not `my agent`",
+            "invalid-value config.yaml:4:9 `agents[1].name` must consist of letters, digits, `_` and `-`, starting with a letter or digit, not `my agent`",
             "wrong-type config.yaml:6:12 `agents[2].enabled` must be `true` or `false`, not `maybe`",
         ]
     );

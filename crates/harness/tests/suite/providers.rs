@@ -12,7 +12,7 @@ fn lint(files: &[(&str, &str)], harness: &str) -> Vec<String> {
 
 #[test]
 fn identifiers_cannot_be_taken_for_flags_or_commands() {
-    let rule = "must be letters, digits, `_` and `-`, starting with a letter or digit";
+    let rule = "must consist of letters, digits, `_` and `-`, starting with a letter or digit";
     for (id, help) in [("-h", None), ("my profile", Some("my-profile")), ("foo;rm -rf /", None), ("é", None)]
     {
         let help = help.map_or(format!("use {}", &rule[8..]), |help| format!("write `{help}`"));
@@ -130,8 +130,8 @@ fn a_provider_is_a_name_or_a_path() {
     assert_eq!(
         lint(&[], "providers: ['', a.b]\n"),
         [
-            "invalid-value harness/code.yaml:3:13 `providers[0]` must be letters, digits, `_` and `-`, not `` | use letters, digits, `_` and `-`",
-            "invalid-value harness/code.yaml:3:17 `providers[1]` must be letters, digits, `_` and `-`, not `a.b` | use letters, digits, `_` and `-`",
+            "invalid-value harness/code.yaml:3:13 `providers[0]` must consist of letters, digits, `_` and `-`, not `` | use only letters, digits, `_` and `-`",
+            "invalid-value harness/code.yaml:3:17 `providers[1]` must consist of letters, digits, `_` and `-`, not `a.b` | use only letters, digits, `_` and `-`",
         ]
     );
 }

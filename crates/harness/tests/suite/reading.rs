@@ -189,27 +189,27 @@ fn names_and_words_are_checked_with_a_suggestion() {
     for (text, expected) in [
         (
             "role: Coder",
-            "1:7 `role` must be lower-case letters, digits, `_` and single `-`, starting with a letter, not `Coder` | write `coder`",
+            "1:7 `role` must consist of lower-case letters, digits, `_` and single `-`, starting with a letter, not `Coder` | write `coder`",
         ),
         (
             "role: a--b",
-            "1:7 `role` must be lower-case letters, digits, `_` and single `-`, starting with a letter, not `a--b` | use lower-case letters, digits, `_` and single `-`, starting with a letter",
+            "1:7 `role` must consist of lower-case letters, digits, `_` and single `-`, starting with a letter, not `a--b` | use only lower-case letters, digits, `_` and single `-`, starting with a letter",
         ),
         (
             "slug: -slug",
-            "1:7 `slug` must be letters, digits, `_` and `-`, starting with a letter or digit, not `-slug` | use letters, digits, `_` and `-`, starting with a letter or digit",
+            "1:7 `slug` must consist of letters, digits, `_` and `-`, starting with a letter or digit, not `-slug` | use only letters, digits, `_` and `-`, starting with a letter or digit",
         ),
         (
             "slug: my slug",
-            "1:7 `slug` must be letters, digits, `_` and `-`, starting with a letter or digit, not `my slug` | write `my-slug`",
+            "1:7 `slug` must consist of letters, digits, `_` and `-`, starting with a letter or digit, not `my slug` | write `my-slug`",
         ),
         (
             "slug: slug!name",
-            "1:7 `slug` must be letters, digits, `_` and `-`, starting with a letter or digit, not `slug!name` | use letters, digits, `_` and `-`, starting with a letter or digit",
+            "1:7 `slug` must consist of letters, digits, `_` and `-`, starting with a letter or digit, not `slug!name` | use only letters, digits, `_` and `-`, starting with a letter or digit",
         ),
         (
             "model: \"sonnet'; echo hack\"",
-            "1:8 `model` must be letters, digits, `_`, `.`, `@` and `-`, not `sonnet'; echo hack` | use letters, digits, `_`, `.`, `@` and `-`",
+            "1:8 `model` must consist of letters, digits, `_`, `.`, `@` and `-`, not `sonnet'; echo hack` | use only letters, digits, `_`, `.`, `@` and `-`",
         ),
         (
             "effort: ultra",
@@ -237,7 +237,7 @@ fn names_and_words_are_checked_with_a_suggestion() {
         ),
         (
             "env: {runner: {1A: x}}",
-            "1:20 the variable name `1A` must be letters, digits and `_`, not starting with a digit, not `1A` | use letters, digits and `_`, not starting with a digit",
+            "1:20 the variable name must consist of letters, digits and `_`, not starting with a digit, not `1A` | use only letters, digits and `_`, not starting with a digit",
         ),
     ] {
         assert_eq!(problems(text), [format!("invalid-value {expected}")], "{text}");

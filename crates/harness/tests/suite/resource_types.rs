@@ -216,14 +216,14 @@ fn skills_and_plugins_are_directories_on_a_forge() {
     ] {
         let expected: Vec<String> = [("5:10", "skills"), ("6:11", "plugins")]
             .iter()
-            .map(|(_, key)| format!("`{key}` is not a forge directory: {problem} | {help}"))
+            .map(|(_, key)| format!("`{key}` needs a forge directory: {problem} | {help}"))
             .collect();
         let found = forge_problems(url, "");
         let texts: Vec<&str> = found.iter().map(|line| line.splitn(3, ' ').nth(2).unwrap()).collect();
         let overlay = if url.ends_with("tree/main") {
             expected[0].clone()
         } else {
-            format!("`skills` is not a forge directory: {problem} | {help}")
+            format!("`skills` needs a forge directory: {problem} | {help}")
         };
         assert_eq!(texts, [expected[0].clone(), expected[1].clone(), overlay], "{url}");
     }

@@ -87,7 +87,7 @@ fn a_pipe_is_no_resource_either() {
         lint_in_time(folder).iter().map(|line| line.split(" | ").next().unwrap()).collect::<Vec<_>>(),
         [
             "wrong-file-kind harness/code.yaml:1:8 `agent`: `agents/pipe.md` is not a file",
-            "base-missing harness/code.yaml:3:7 the base cannot be read: `harness/pipe.base` is a pipe, socket or device, not a file",
+            "base-missing harness/code.yaml:3:7 no base there: `harness/pipe.base` is a pipe, socket or device, not a file",
             "wrong-file-kind harness/code.yaml:4:13 `pre_script`: `agents/pipe.md` is not a file",
             "wrong-file-kind harness/code.yaml:5:13 `providers`: `agents/p.yaml` is not a file",
             "wrong-file-kind harness/code.yaml:6:20 `host_files.src`: `/dev/zero` is not a file",
