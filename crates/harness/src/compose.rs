@@ -6,4 +6,5 @@ mod overlay;
 
 pub use chain::{Composition, MAX_BASES};
 pub use merge::{MERGE_RULES, MergeRule, merge};
+pub(crate) use overlay::apply;
 pub use overlay::overlay;

@@ -56,7 +56,7 @@ impl ExpandError {
         match self {
             ExpandError::Unclosed => Some("close it with `}`".to_owned()),
             ExpandError::BadName { .. } => {
-                Some("use letters, digits and `_`, not starting with a digit".to_owned())
+                Some("use only letters, digits and `_`, not starting with a digit".to_owned())
             }
             ExpandError::Unset { name } => Some(format!("set `{name}` in the environment")),
             ExpandError::Denied { .. } => {

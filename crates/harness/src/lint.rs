@@ -15,7 +15,7 @@ use fullsend_yaml::{Diagnostic, Location, Severity, SourceMap};
 
 pub use target::{LintTarget, TargetError};
 
-use crate::compose::{Composition, overlay};
+use crate::compose::{Composition, apply};
 use crate::config::Configuration;
 use crate::expand::{self, Variables};
 use crate::library::Library;
@@ -101,20 +101,24 @@ impl<'o> Linter<'o> {
     fn harness(&mut self, path: &Path) {
         let Some(composition) = self.library.compose(path, &mut self.problems) else { return };
         self.composed(&composition, &composition.harness);
-        let platforms = composition.harness.forge.iter().flat_map(|forge| forge.platforms.keys());
-        for platform in platforms {
-            if let Some(harness) = overlay(composition.harness.as_ref().clone(), *platform) {
-                self.composed(&composition, &harness);
-            }
+        self.overlaid(&composition);
+    }
+
+    /// Checks the harness as each platform sees it; a disabled overlay changes nothing.
+    fn overlaid(&mut self, composition: &Composition) {
+        let Some(forge) = &composition.harness.forge else { return };
+        let without_forge = HarnessFile { forge: None, ..composition.harness.as_ref().clone() };
+        for overlay in forge.platforms.values().flatten() {
+            self.composed(composition, &apply(without_forge.clone(), overlay.clone()));
         }
     }
 
     fn composed(&mut self, composition: &Composition, harness: &HarnessFile) {
-        let root =
-            std::path::absolute(self.library.root()).unwrap_or_else(|_| self.library.root().to_owned());
-        let outer = self.options.environment;
+        let (root, outer) = (self.library.root().to_owned(), self.options.environment);
         let lookup = |name: &str| match name {
-            expand::FULLSEND_DIR => Some(root.display().to_string()),
+            expand::FULLSEND_DIR => {
+                Some(std::path::absolute(&root).unwrap_or(root.clone()).display().to_string())
+            }
             _ => outer.and_then(|outer| outer(name)),
         };
         let environment: Option<Variables<'_>> = if outer.is_some() { Some(&lookup) } else { None };

@@ -19,7 +19,8 @@ pub fn overlay(mut harness: HarnessFile, platform: Platform) -> Option<HarnessFi
     }
 }
 
-fn apply(harness: HarnessFile, overlay: ForgeOverlay) -> HarnessFile {
+/// Lays one overlay over a harness.
+pub(crate) fn apply(harness: HarnessFile, overlay: ForgeOverlay) -> HarnessFile {
     let ForgeOverlay {
         pre_script,
         post_script,

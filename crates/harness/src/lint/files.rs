@@ -94,6 +94,9 @@ fn judge(root: &Path, kind: ResourceKind, written: &str) -> Verdict {
 }
 
 fn problem(resource: &ResourceUse<'_>, written: &str, verdict: &Verdict) -> Option<Diagnostic> {
+    if *verdict == Verdict::Fine {
+        return None;
+    }
     let field = resource.field.key();
     let report = |rule, message: String| Diagnostic::new(rule, resource.at, message);
     match verdict {

@@ -343,7 +343,7 @@ fn forges_are_hosts_of_a_known_kind_each_named_once() {
         ),
         (
             "{host: 'https://a.test', type: github}",
-            "invalid-value config.yaml:1:17 `forges[0].host` must be a host name such as `git.example.com`, without scheme, port or path, not `https://a.test` | use a host name such as `git.example.com`, without scheme, port or path",
+            "invalid-value config.yaml:1:17 `forges[0].host` must consist of letters, digits, `-` and dots, like `git.example.com`, without scheme, port or path, not `https://a.test` | use only letters, digits, `-` and dots, like `git.example.com`, without scheme, port or path",
         ),
         (
             "{host: a.test, type: gitea}",

@@ -15,7 +15,9 @@ fn identifiers_cannot_be_taken_for_flags_or_commands() {
     let rule = "must consist of letters, digits, `_` and `-`, starting with a letter or digit";
     for (id, help) in [("-h", None), ("my profile", Some("my-profile")), ("foo;rm -rf /", None), ("é", None)]
     {
-        let help = help.map_or(format!("use {}", &rule[8..]), |help| format!("write `{help}`"));
+        let help = help.map_or(format!("use only {}", &rule["must consist of ".len()..]), |help| {
+            format!("write `{help}`")
+        });
         assert_eq!(
             lint(&[("profiles/p.yaml", &format!("id: '{id}'\nother: 1\n"))], ""),
             [format!("invalid-value profiles/p.yaml:1:5 `id` {rule}, not `{id}` | {help}")]
