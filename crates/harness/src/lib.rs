@@ -18,6 +18,7 @@ pub mod config;
 pub mod expand;
 mod library;
 mod lint;
+mod localize;
 pub mod path;
 pub mod reference;
 pub mod resources;
@@ -30,4 +31,5 @@ pub mod workspace;
 
 pub use library::{Library, Loaded, ReadError};
 pub use lint::{LintOptions, LintReport, LintTarget, TargetError, lint};
+pub use localize::{Places, localize};
 pub use show::{Origin, ShowError, ShowOptions, Shown, show};

@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fullsend_origin::PinnedUrl;
 use fullsend_yaml::{
     Diagnostic, FileId, FromNode, Limits, Location, Reader, Rule, SourceMap, parse, rules as yaml_rules,
 };
@@ -76,6 +77,7 @@ pub struct Library {
     limits: Limits,
     sources: SourceMap,
     harnesses: HashMap<PathBuf, Loaded>,
+    provided: HashMap<String, Loaded>,
 }
 
 impl Library {
@@ -87,6 +89,7 @@ impl Library {
             limits: Limits::default(),
             sources: SourceMap::new(),
             harnesses: HashMap::new(),
+            provided: HashMap::new(),
         }
     }
 
@@ -124,6 +127,28 @@ impl Library {
         problems.append(&mut found);
         self.harnesses.insert(path, loaded.clone());
         Ok(loaded)
+    }
+
+    /// Reads the text of a remote harness whose content was verified; places in it are shown by its URL.
+    pub fn read_remote(&mut self, url: &PinnedUrl, text: &str, problems: &mut Vec<Diagnostic>) -> Loaded {
+        let file = self.sources.add(url.url().as_str(), text);
+        let parsed = parse(&self.sources, file, self.limits);
+        let mut found = parsed.problems;
+        let harness =
+            parsed.root.and_then(|root| HarnessFile::from_node(&root, &mut Reader::new(&mut found)));
+        let damaged = found.iter().any(Diagnostic::is_error);
+        problems.append(&mut found);
+        Loaded { file, harness: harness.map(Arc::new), damaged }
+    }
+
+    /// Makes a remote base known, so that composition can follow it.
+    pub fn provide(&mut self, url: &PinnedUrl, loaded: Loaded) {
+        self.provided.insert(url.to_string(), loaded);
+    }
+
+    /// A remote base that was provided.
+    pub(crate) fn provided(&self, url: &PinnedUrl) -> Option<&Loaded> {
+        self.provided.get(&url.to_string())
     }
 
     /// As [`Library::try_harness`], with an unreadable file reported as a problem.

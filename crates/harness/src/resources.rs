@@ -78,6 +78,19 @@ pub struct ResourceUse<'h> {
     pub kind: ResourceKind,
     /// Where it comes from.
     pub source: Source<'h>,
+    /// The file inside the skill that it replaces, when it is an override.
+    pub overrides: Option<&'h str>,
+}
+
+impl ResourceUse<'_> {
+    /// The name under which lock files and reports know the resource, such as `skills[0].overrides[x.md]`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (self.overrides, self.field.index) {
+            (Some(file), Some(index)) => format!("{}[{index}].overrides[{file}]", self.field.key),
+            _ => self.field.to_string(),
+        }
+    }
 }
 
 /// The resources of a harness, in the order in which a run resolves them. Overlays are not included: apply the active
@@ -119,7 +132,7 @@ struct Collector<'h>(Vec<ResourceUse<'h>>);
 
 impl<'h> Collector<'h> {
     fn push(&mut self, field: Field, at: Location, kind: ResourceKind, source: Source<'h>) {
-        self.0.push(ResourceUse { field, at, kind, source });
+        self.0.push(ResourceUse { field, at, kind, source, overrides: None });
     }
 
     fn resource(&mut self, field: Field, resource: &'h Located<Resource>, kind: ResourceKind) {
@@ -151,10 +164,12 @@ impl<'h> Collector<'h> {
         for (index, skill) in skills.iter().enumerate() {
             let field = Field { key: "skills", index: Some(index), part: "" };
             self.resource(field, &skill.source, ResourceKind::Skill);
-            for replacement in
-                skill.overrides.iter().flatten().filter_map(|(_, replacement)| replacement.as_ref())
-            {
+            for (file, replacement) in skill.overrides.iter().flatten() {
+                let Some(replacement) = replacement else { continue };
                 self.resource(Field { part: " override", ..field }, replacement, ResourceKind::File);
+                if let Some(added) = self.0.last_mut() {
+                    added.overrides = Some(file);
+                }
             }
         }
     }

@@ -115,6 +115,10 @@ fullsend_yaml::rules! {
     BASE_DEPTH = Error "base-depth",
         "A chain of bases has at most five links.",
         "merge some of the bases";
+    /// A remote base with a base of its own that is not pinned.
+    BASE_OF_REMOTE = Error "base-of-remote",
+        "A remote harness names its own base by pinned URL; a path would mean a file on another machine.",
+        "in the remote harness, write the base as an https URL with its `#sha256=`";
     /// A remote base, which is not fetched here.
     BASE_REMOTE = Warning "base-remote",
         "The base is remote. Linting does not use the network, so what it contributes was not checked.",

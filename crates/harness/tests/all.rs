@@ -20,6 +20,7 @@ mod suite {
     mod reading;
     mod references;
     mod remote;
+    mod remote_bases;
     mod resource_types;
     mod rule_cases;
     mod rule_table;

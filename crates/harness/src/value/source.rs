@@ -1,5 +1,7 @@
 //! Where a resource comes from: declarative ones may be remote, executable ones are always local.
 
+use std::path::Path;
+
 use fullsend_origin::{ForgeHosts, ForgeUrl, HttpsUrl, PathKind, Reference, ReferenceError, has_scheme};
 use fullsend_yaml::{FromText, TextProblem};
 
@@ -16,6 +18,11 @@ impl Resource {
     #[must_use]
     pub fn reference(&self) -> &Reference {
         &self.0
+    }
+
+    /// The resource at a path; `None` when the path cannot be written in a file.
+    pub(crate) fn at_path(path: &Path) -> Option<Self> {
+        Self::from_text(path.to_str()?).ok().filter(|resource| resource.local().is_some())
     }
 
     /// The path as written, when the resource is local.
@@ -80,6 +87,11 @@ written_as_text!(Resource, "path or pinned URL", RESOURCE_PATTERN);
 pub struct ExecutablePath(String);
 
 impl ExecutablePath {
+    /// The path; `None` when it cannot be written in a file.
+    pub(crate) fn at_path(path: &Path) -> Option<Self> {
+        Self::from_text(path.to_str()?).ok()
+    }
+
     /// The path as written.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -1,5 +1,7 @@
 //! Local paths and texts with `${VAR}` references, checked for shape when they are read and expanded when they are used.
 
+use std::path::Path;
+
 use fullsend_yaml::{FromText, TextProblem};
 
 use crate::expand;
@@ -12,6 +14,11 @@ use crate::value::text::written_as_text;
 pub struct Template(String);
 
 impl Template {
+    /// The path; `None` when it cannot be written in a file.
+    pub(crate) fn at_path(path: &Path) -> Option<Self> {
+        Self::from_text(path.to_str()?).ok()
+    }
+
     /// The text as written.
     #[must_use]
     pub fn as_str(&self) -> &str {

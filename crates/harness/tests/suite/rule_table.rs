@@ -7,8 +7,8 @@ use fullsend_harness::rules;
 use super::rule_cases::{Files, cases};
 use super::support::{CLEAN, Folder, HARNESS};
 
-/// Rules that need more than files of text; each has its own test in this file.
-const APART: &[&str] = &["yaml-encoding", "unset-variable"];
+/// Rules that need more than files of text; each has a test of its own, here or in `remote_bases`.
+const APART: &[&str] = &["yaml-encoding", "unset-variable", "base-of-remote"];
 
 fn folder(files: &Files) -> Folder {
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
