@@ -16,6 +16,7 @@ const ALLOWED: &[Row] = &[
     ("fullsend-origin", &[]),
     ("fullsend-yaml", &[]),
     ("fullsend-testkit", &["fullsend-origin"]),
+    ("fullsend-fetch", &["fullsend-origin"]),
     ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
     ("fullsend", &["fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     ("fullsend-bench", &["fullsend-harness", "fullsend-yaml"]),
