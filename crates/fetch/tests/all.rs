@@ -13,8 +13,14 @@ mod suite {
     mod cache_links;
     mod cache_trees;
     mod cache_upkeep;
+    mod hostile_names;
+    mod hostile_servers;
     mod laws;
+    mod network;
     mod processes;
+    mod real_names;
+    mod requests;
+    mod retries;
     mod support;
     mod url_index;
 }
