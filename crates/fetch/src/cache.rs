@@ -3,6 +3,7 @@
 //! ```text
 //! <workspace>/.fullsend-cache/                 0700
 //! ├── url-index.json                           0600   digests by URL, see `UrlIndex`
+//! ├── version                                  0600   of this layout
 //! ├── tmp/                                     0700   entries being built or moved aside, and locks
 //! └── resources/sha256/<digest>/               0700
 //!     ├── content                              0600   a file …
@@ -31,6 +32,7 @@ mod read;
 mod tree;
 mod upkeep;
 mod url_index;
+mod version;
 mod write;
 
 use std::io;
@@ -80,6 +82,7 @@ impl Cache {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let cache = Self { root: workspace.join(CACHE_DIR), clock, threads };
         cache.entries_dir()?;
+        cache.check_version()?;
         Ok(cache)
     }
 
@@ -128,6 +131,7 @@ impl Cache {
             path.push(name);
             ensure_real_dir(&path)?;
         }
+        self.mark_version()?;
         self.entries_dir()?.ok_or(CacheError::Escapes { path })
     }
 

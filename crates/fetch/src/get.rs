@@ -30,6 +30,7 @@ mod rules;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fullsend_origin::PinnedUrl;
 use rustls::ClientConfig;
@@ -76,7 +77,7 @@ impl Fetcher {
         let target = admit::admit(request.url, &self.rules)?;
         let url = request.url.as_https();
         let span = tracing::debug_span!("fetch", host = url.host(), path = url.raw_path());
-        let deadline = Instant::now() + self.rules.total_timeout;
+        let deadline = after(self.rules.total_timeout);
         let attempts = self.attempts(&target, request, deadline).instrument(span);
         match timeout_at(deadline, attempts).await {
             Ok(outcome) => outcome,
@@ -109,7 +110,7 @@ impl Fetcher {
                 Err(error) => error,
             };
             let pause = retry::pause(&error, failed, &self.rules.retries, self.clock.now());
-            match pause.filter(|pause| Instant::now() + *pause < deadline) {
+            match pause.filter(|pause| after(*pause) < deadline) {
                 Some(pause) => {
                     tracing::debug!(code = error.code(), ?pause, "trying again");
                     sleep(pause).await;
@@ -147,4 +148,10 @@ impl Fetcher {
         };
         admit::pin_addresses(target, &found, &self.rules)
     }
+}
+
+/// The moment after `wait`; waits too long for the clock to express end within the day.
+fn after(wait: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(wait).unwrap_or(now + Duration::from_secs(86_400))
 }

@@ -28,6 +28,12 @@ pub enum CacheError {
         /// The place that should be a directory.
         path: PathBuf,
     },
+    /// The cache was laid out by a newer program.
+    #[error("the cache has the layout version {found:?}, which this program does not know")]
+    Version {
+        /// The version found; empty when there is no telling.
+        found: String,
+    },
     /// The files given do not form a tree.
     #[error(transparent)]
     Tree(#[from] TreeError),
@@ -81,6 +87,7 @@ impl CacheError {
         match self {
             Self::Io { .. } => "cache-io",
             Self::Escapes { .. } => "cache-escapes",
+            Self::Version { .. } => "cache-version",
             Self::Tree(error) => error.code(),
             Self::EmptyTree => "cache-empty-tree",
             Self::PathClash { .. } => "cache-path-clash",
@@ -98,6 +105,7 @@ impl CacheError {
         let help = match self {
             Self::Io { .. } => "check the permissions and the free space of the cache directory",
             Self::Escapes { .. } => "remove it; to keep the cache elsewhere, mount that place here",
+            Self::Version { .. } => "use the newer program, or remove the cache; it can be fetched again",
             Self::Tree(error) => return error.help(),
             Self::EmptyTree => "point the reference at a directory that has files",
             Self::KindConflict { .. } => "pin only one of the two resources",

@@ -152,7 +152,7 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Opens a file for appending and locking, creating it for the owner only; fails on links.
 pub(crate) fn open_append(path: &Path) -> io::Result<File> {
-    let flags = SAFE.difference(OFlags::RDONLY).bits();
+    let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits();
     let open = |options: &mut OpenOptions| {
         options.read(true).append(true).mode(FILE_MODE).custom_flags(flags.cast_signed()).open(path)
     };
@@ -161,6 +161,20 @@ pub(crate) fn open_append(path: &Path) -> io::Result<File> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(&mut OpenOptions::new()),
         Err(error) => Err(error),
     }
+}
+
+/// Reads a file of at most `limit` bytes. `None` when it is larger, or a link, pipe, device or directory.
+pub(crate) fn read_small(path: &Path, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let (parent, name) = match (path.parent(), path.file_name().and_then(|name| name.to_str())) {
+        (Some(parent), Some(name)) => (parent, name),
+        (_, None) | (None, _) => return Ok(None),
+    };
+    let Some(file) = open_regular(open_root(parent)?, name)? else {
+        return Ok(None);
+    };
+    let mut bytes = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 
 /// Waits until the names in a directory are on disk.

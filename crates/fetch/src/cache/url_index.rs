@@ -16,6 +16,8 @@ use crate::unique::unique_name;
 
 /// The file in the cache directory.
 const FILE: &str = "url-index.json";
+/// A hundred thousand URLs take less.
+const LIMIT: u64 = 64 * 1024 * 1024;
 /// Held while the index is read, changed and replaced.
 const LOCK: &str = "url-index.lock";
 
@@ -57,15 +59,14 @@ impl UrlIndex {
     /// Reads the whole index.
     pub fn read(&self) -> Result<IndexState, CacheError> {
         let path = self.path();
-        let text = match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_file() => fs::read(&path).map_err(CacheError::io("read", &path))?,
-            Ok(_) => return Ok(IndexState::Damaged { reason: "it is not a regular file".to_owned() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(IndexState::Sound(BTreeMap::new()));
+        match files::read_small(&path, LIMIT) {
+            Ok(Some(text)) => Ok(parse(&text)),
+            Ok(None) => {
+                Ok(IndexState::Damaged { reason: "it is too large or not a regular file".to_owned() })
             }
-            Err(error) => return Err(CacheError::io("read", &path)(error)),
-        };
-        Ok(parse(&text))
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(IndexState::Sound(BTreeMap::new())),
+            Err(error) => Err(CacheError::io("read", &path)(error)),
+        }
     }
 
     /// The digest recorded under `key`: a URL, or a URL with one of the prefixes that callers agree on.

@@ -32,6 +32,8 @@ const API_VERSION: HeaderName = HeaderName::from_static("x-github-api-version");
 const MAX_HEADERS: usize = 64 * 1024;
 /// The largest buffer for what has arrived but was not taken yet.
 const MAX_BUFFER: usize = 128 * 1024;
+/// How much memory is set aside because a server says that it will be needed.
+const MAX_RESERVE: usize = 1024 * 1024;
 /// How much of a refusal is kept.
 const MAX_EXCERPT: usize = 2 * 1024;
 /// How much of something that a server said goes into a message.
@@ -116,7 +118,8 @@ async fn receive(
     }
     let headers = ResponseHeaders::select(response.headers());
     let mut body = response.into_body();
-    let mut bytes = Vec::with_capacity(announced.and_then(|length| length.try_into().ok()).unwrap_or(0));
+    let mut bytes =
+        Vec::with_capacity(announced.and_then(|length| length.try_into().ok()).unwrap_or(0).min(MAX_RESERVE));
     let mut hasher = Sha256Hasher::new();
     while let Some(piece) = next_piece(target, &mut body, rules, bytes.len() as u64).await? {
         if (bytes.len() as u64).saturating_add(piece.len() as u64) > rules.max_bytes {
@@ -146,7 +149,7 @@ async fn next_piece(
     }
 }
 
-/// Refuses a response after which more bytes arrived. What comes late is not seen, but not used either.
+/// Refuses a response after which more bytes arrived with the last of the body. What comes later is never read.
 async fn refuse_surplus(target: &Target, driver: &mut Driver) -> Result<(), FetchError> {
     let surplus = match timeout(LAST_LOOK, driver.join_next()).await {
         Ok(Some(Ok(Ok(rest)))) => !rest.is_empty(),

@@ -62,7 +62,7 @@ fn backoff(failed: u32, rules: &RetryRules) -> Duration {
     let full = rules.base_delay.saturating_mul(1 << failed.min(16)).min(rules.max_delay);
     let half = full / 2;
     let thousandths = u32::try_from(random_u64() % 1000).unwrap_or_default();
-    half + half * thousandths / 1000
+    half.saturating_add(half.saturating_mul(thousandths) / 1000)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fullsend_origin::HostPattern;
+use fullsend_origin::{AllowEntry, EffectiveAllowList, HostPattern};
 use ipnet::IpNet;
 
 /// The port of `https`.
@@ -46,6 +46,16 @@ impl FetchRules {
             mode: Mode::Online,
             extra_roots: Vec::new(),
         }
+    }
+
+    /// The usual limits for the hosts that both lists name.
+    ///
+    /// The lists still decide about each URL; this only keeps all other hosts out of reach.
+    pub fn for_allow_list(list: &EffectiveAllowList) -> Self {
+        let in_org = |host: &str| list.org().iter().any(|entry| entry.host() == host);
+        let hosts = list.harness().iter().map(AllowEntry::host).filter(|host| in_org(host));
+        // A host that is no pattern is matched by nothing, so leaving it out changes nothing.
+        Self::new(hosts.filter_map(|host| HostPattern::parse(host).ok()).collect())
     }
 
     /// The exceptions for one host and port.
@@ -107,5 +117,23 @@ impl Default for RetryRules {
             max_delay: Duration::from_secs(5),
             max_retry_after: Duration::from_secs(10),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fullsend_origin::{AllowList, EffectiveAllowList};
+
+    use super::FetchRules;
+
+    #[test]
+    fn hosts_come_from_both_allow_lists() {
+        let harness = ["https://a.example/x/", "https://b.example/", "https://[2001:4860::1]/"];
+        let org = ["https://A.example/", "https://c.example/", "https://[2001:4860::1]/"];
+        let list =
+            EffectiveAllowList::new(AllowList::parse(harness).unwrap(), AllowList::parse(org).unwrap());
+        let rules = FetchRules::for_allow_list(&list);
+        let hosts: Vec<&str> = rules.allowed_hosts.iter().map(|host| host.as_str()).collect();
+        assert_eq!(hosts, ["a.example", "2001:4860::1"]);
     }
 }

@@ -80,6 +80,7 @@ fn the_layout_and_modes_hold_under_any_umask() {
             format!(".fullsend-cache/resources/sha256/{tree}/tree/scripts 700"),
             format!(".fullsend-cache/resources/sha256/{tree}/tree/scripts/run.sh 600"),
             ".fullsend-cache/tmp 700".to_owned(),
+            ".fullsend-cache/version 600".to_owned(),
         ];
         expected.sort();
         assert_eq!(snapshot(directory.path()), expected, "umask {umask}");
@@ -105,6 +106,32 @@ fn opening_and_looking_create_nothing() {
     assert_eq!(scratch.cache.get_tree(&HELLO.parse().unwrap()).unwrap(), Lookup::Miss);
     assert!(scratch.cache.list().unwrap().is_empty());
     assert!(!scratch.cache.root().exists());
+}
+
+#[test]
+fn a_cache_of_another_layout_is_left_alone() {
+    let scratch = Scratch::new();
+    scratch.put("hello");
+    let mark = scratch.cache.root().join("version");
+    assert_eq!(fs::read_to_string(&mark).unwrap(), "1\n");
+    for text in ["2\n", "", "1.1"] {
+        fs::write(&mark, text).unwrap();
+        assert_eq!(Cache::open(scratch.directory.path()).unwrap_err().code(), "cache-version", "{text}");
+        let error = scratch.cache.put_file(&url("https://example.com/b"), b"other").unwrap_err();
+        assert_eq!(error.code(), "cache-version", "{text}");
+    }
+    fs::remove_file(&mark).unwrap();
+    symlink("/dev/zero", &mark).unwrap();
+    assert_eq!(Cache::open(scratch.directory.path()).unwrap_err().code(), "cache-version");
+    fs::remove_file(&mark).unwrap();
+    assert!(
+        Cache::open(scratch.directory.path())
+            .unwrap()
+            .get_file(&HELLO.parse().unwrap())
+            .unwrap()
+            .hit()
+            .is_some()
+    );
 }
 
 #[test]

@@ -126,9 +126,7 @@ fn a_body_that_stops_is_not_waited_for() {
     let mut network =
         Network::replying(Reply::Stall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello".to_vec()));
     network.rules.stall_timeout = SHORT;
-    let error = network.refused();
-    assert_eq!(error.code(), "fetch-timeout");
-    assert!(error.to_string().contains("body"));
+    assert_eq!(network.refused_code(), "fetch-timeout");
 }
 
 #[test]
