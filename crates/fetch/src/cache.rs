@@ -61,6 +61,8 @@ const METADATA: &str = "metadata.json";
 const TO_ENTRIES: [&str; 2] = ["resources", "sha256"];
 /// Where entries are built.
 const TMP: &str = "tmp";
+/// Held while an entry is judged and taken out, so that a freshly stored one is not taken for the old one.
+const REPAIR_LOCK: &str = "repair.lock";
 
 /// A cache of verified content.
 #[derive(Clone, Debug)]

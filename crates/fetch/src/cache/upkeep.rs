@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
@@ -130,7 +130,7 @@ impl Cache {
             if keep.contains(&entry.id.digest()) || !self.is_older(&entry, older_than) {
                 continue;
             }
-            if let Some(moved) = self.take_out(entry.id, "gc")? {
+            if let Some(moved) = self.take_out_old(entry.id, older_than)? {
                 remove(&moved)?;
                 report.removed.push(entry.id);
                 report.bytes += entry.size;
@@ -138,6 +138,16 @@ impl Cache {
         }
         report.leftovers = self.sweep()?;
         Ok(report)
+    }
+
+    /// Moves an entry out unless somebody stored it again meanwhile.
+    fn take_out_old(&self, id: EntryId, older_than: Duration) -> Result<Option<PathBuf>, CacheError> {
+        let _guard = self.lock(super::REPAIR_LOCK)?;
+        let Some(parent) = self.entries_dir()? else {
+            return Ok(None);
+        };
+        let entry = self.listed(&parent, id.digest())?;
+        if self.is_older(&entry, older_than) { self.take_out(id, "gc") } else { Ok(None) }
     }
 
     /// The health of one entry and its size if it is intact.

@@ -14,8 +14,6 @@ use crate::unique::unique_name;
 
 /// How often an entry is tried to be put in place while others replace it.
 const ATTEMPTS: u32 = 16;
-/// Guards moving entries aside, so that a freshly repaired one is not taken for the broken one.
-const REPAIR_LOCK: &str = "repair.lock";
 
 /// What stands where an entry belongs.
 #[derive(Debug)]
@@ -58,7 +56,7 @@ impl Cache {
     /// Gives the place it was moved to, or `None` when there is nothing wrong (any more) at the entry's place. What
     /// was moved aside is kept for inspection until the next [`gc`](Self::gc) finds it old.
     pub fn quarantine(&self, id: EntryId) -> Result<Option<PathBuf>, CacheError> {
-        let _guard = self.lock(REPAIR_LOCK)?;
+        let _guard = self.lock(super::REPAIR_LOCK)?;
         if !matches!(self.place(id)?, Place::Broken) {
             return Ok(None);
         }

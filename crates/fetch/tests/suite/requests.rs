@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fullsend_fetch::get::Mode;
+use fullsend_fetch::get::{ExtraRoots, Mode};
 use fullsend_fetch::{Credential, Request};
 use fullsend_origin::{PinnedUrl, Sha256Digest};
 use fullsend_testkit::{Reply, Server, Validity, reexec, test_name};
@@ -203,6 +203,19 @@ fn the_server_must_prove_its_name() {
         assert_eq!(impostor.server.connections(), 1, "a wrong certificate does not pass by itself");
         assert!(impostor.server.requests().is_empty());
     }
+}
+
+#[test]
+fn authorities_may_come_from_a_file() {
+    let mut network = Network::replying(Reply::ok("hello"));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("ca.pem");
+    std::fs::write(&file, format!("# ours\n{}{}", network.ca.pem(), fullsend_testkit::TestCa::new().pem()))
+        .unwrap();
+    network.rules.extra_roots = Vec::new();
+    assert_eq!(network.refused_code(), "fetch-tls");
+    network.rules.extra_roots = vec![ExtraRoots::File(file)];
+    assert_eq!(network.get().unwrap().bytes, b"hello");
 }
 
 #[test]
