@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use fullsend_fetch::cache::{Cache, IndexState, UrlIndex};
 use fullsend_origin::Sha256Digest;
@@ -44,6 +44,9 @@ fn a_damaged_index_counts_as_empty_and_says_so() {
         assert!(matches!(index.read().unwrap(), IndexState::Damaged { .. }), "{text}");
         assert_eq!(index.get("https://x/a").unwrap(), None);
     }
+    fs::remove_file(&path).unwrap();
+    assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+    assert!(matches!(index.read().unwrap(), IndexState::Damaged { .. }), "a pipe");
     fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
     let before = index.record([("https://x/b".to_owned(), digest("b"))]).unwrap();
