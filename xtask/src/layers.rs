@@ -15,6 +15,8 @@ type Row = (&'static str, &'static [&'static str]);
 const ALLOWED: &[Row] = &[
     ("fullsend-origin", &[]),
     ("fullsend-yaml", &[]),
+    ("fullsend-testkit", &["fullsend-origin"]),
+    ("fullsend-fetch", &["fullsend-origin"]),
     ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
     ("fullsend", &["fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     ("fullsend-bench", &["fullsend-harness", "fullsend-yaml"]),

@@ -1,0 +1,33 @@
+//! For tests only: a hostile HTTPS server, certificates for it, and a private network where real names lead to it.
+//!
+//! # Entry points
+//!
+//! * [`TestCa`]: a certificate authority that lives as long as the test
+//! * [`Server`] and [`Reply`]: an HTTPS server that misbehaves as scripted and remembers every request
+//! * [`in_namespace`] with [`test_name!`]: runs the rest of a test where chosen host names and public addresses are
+//!   ours and nothing else can be reached
+//! * [`reexec`]: runs the same test again in other processes, in other roles
+//! * [`declare_skip`]: says aloud that a test could not run here
+//!
+//! # Invariants
+//!
+//! * No traffic leaves the machine: servers listen on loopback, or on addresses of a network namespace of their own.
+//! * Nothing process-wide is changed: environments and umasks belong to child processes.
+//! * A test that cannot run says so; it never just passes.
+//!
+//! # What it does not do
+//!
+//! It is not a correct HTTP server, and it is never part of a release.
+#![expect(clippy::expect_used, clippy::panic, reason = "a broken test set-up fails the test at once")]
+
+mod ca;
+pub mod gzip;
+mod namespaces;
+pub mod reexec;
+mod server;
+mod skip;
+
+pub use ca::{Leaf, TestCa, Validity};
+pub use namespaces::{Host, in_namespace};
+pub use server::{Recorded, Reply, Server};
+pub use skip::declare_skip;
