@@ -18,8 +18,8 @@ const ALLOWED: &[Row] = &[
     ("fullsend-testkit", &["fullsend-origin"]),
     ("fullsend-fetch", &["fullsend-origin"]),
     ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
-    ("fullsend", &["fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
-    ("fullsend-bench", &["fullsend-harness", "fullsend-yaml"]),
+    ("fullsend", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
+    ("fullsend-bench", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     ("xtask", &[]),
 ];
 

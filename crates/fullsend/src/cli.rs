@@ -25,6 +25,9 @@ pub(crate) enum Command {
     /// Check, show and document harness files
     #[command(subcommand)]
     Harness(HarnessCommand),
+    /// Look after the cache of remote resources
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// Start a `.fullsend` directory
     ///
     /// Writes a small, commented set of files that lints clean. An existing directory is never changed.
@@ -51,6 +54,47 @@ pub(crate) enum HarnessCommand {
     Schema(SchemaArgs),
     /// List the lint rules
     Rules(RulesArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// List what is cached
+    Ls(CacheListArgs),
+    /// Check every byte that is cached against its digest
+    ///
+    /// The exit code is 1 when an entry is damaged. Damaged entries are never used: they are fetched again when they are
+    /// needed, or refused without a network.
+    Verify(CacheListArgs),
+    /// Remove what no harness of the directory pins and nobody has used for a while
+    Gc(CacheGcArgs),
+    /// Print where the cache is, or where the content with a digest is
+    Path(CachePathArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CacheListArgs {
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+    pub(crate) format: ShowFormat,
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CacheGcArgs {
+    /// Keep what was fetched within this many days
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub(crate) older_than: u16,
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CachePathArgs {
+    /// The SHA-256 of a file or directory, in 64 hex digits
+    pub(crate) digest: Option<String>,
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
 }
 
 #[derive(Debug, Args)]
@@ -137,9 +181,9 @@ pub(crate) enum LintFormat {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ShowFormat {
-    /// YAML with the place of each value as a comment
+    /// For people
     Text,
-    /// One JSON object: path, chain, harness, origins
+    /// One JSON object
     Json,
 }
 

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod cache;
 mod completions;
 mod init;
 mod lint;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Harness(HarnessCommand::Show(args)) => show::run(&args, output),
         Command::Harness(HarnessCommand::Schema(args)) => schema::run(&args, output),
         Command::Harness(HarnessCommand::Rules(args)) => rules::run(&args, output),
+        Command::Cache(command) => cache::run(command, output),
         Command::Init(args) => init::run(&args, output),
         Command::Completions(args) => completions::run(&args, output),
     }

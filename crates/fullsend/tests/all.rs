@@ -7,6 +7,7 @@
 )]
 
 mod suite {
+    mod cache;
     mod init;
     mod lint;
     mod malformed;
