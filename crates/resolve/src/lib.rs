@@ -1,0 +1,10 @@
+//! From references to verified content: what was resolved is recorded, and what is recorded is checked.
+//!
+//! Entry points: [`lock`] reads, checks and writes the lock file.
+//!
+//! Invariants:
+//! - a pin in a harness always wins: the lock file can only narrow what a pin allows, never replace it;
+//! - a file is replaced in one step, and only when nobody else changed it in between.
+
+pub mod durable;
+pub mod lock;
