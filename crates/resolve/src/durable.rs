@@ -146,6 +146,12 @@ impl Held {
         &self.path
     }
 
+    /// The permission bits of the file as it is now.
+    pub(crate) fn mode(&self) -> Result<u32, FileError> {
+        let metadata = std::fs::metadata(&self.path).map_err(failed("look at", &self.path))?;
+        Ok(metadata.permissions().mode() & 0o7777)
+    }
+
     /// Puts `bytes` in the place of the file's content.
     pub(crate) fn replace(&self, bytes: &[u8], mode: u32) -> Result<(), FileError> {
         let temporary = parent_of(&self.path).join(temporary_name(&self.name));

@@ -1,6 +1,7 @@
 //! From references to verified content: what was resolved is recorded, and what is recorded is checked.
 //!
-//! Entry points: [`lock`] reads, checks and writes the lock file.
+//! Entry points: [`lock`] reads, checks and writes the lock file; [`pin_edit`] writes a pin into a document that people
+//! edit by hand.
 //!
 //! Invariants:
 //! - a pin in a harness always wins: the lock file can only narrow what a pin allows, never replace it;
@@ -8,3 +9,4 @@
 
 pub mod durable;
 pub mod lock;
+pub mod pin_edit;

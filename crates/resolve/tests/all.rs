@@ -12,4 +12,7 @@ mod suite {
     mod lock_laws;
     mod lock_store;
     mod lock_text;
+    mod pin_edit_file;
+    mod pin_edit_laws;
+    mod pin_edit_text;
 }
