@@ -230,6 +230,7 @@ fn a_writer_that_is_killed_leaves_a_whole_file_and_no_lock() {
     for count in [2, 5, 9] {
         let mut child = start(&path, "endless");
         while loaded(&path).harnesses.len() < count {
+            assert!(child.try_wait().unwrap().is_none(), "the writer ended by itself");
             std::thread::yield_now();
         }
         child.kill().unwrap();
