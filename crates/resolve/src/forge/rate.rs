@@ -22,8 +22,8 @@ impl RateLimit {
             return None;
         }
         let headers = &refusal.headers;
-        if let Some(reset) = retry_after(headers, now) {
-            return Some(Self { reset: Some(reset) });
+        if headers.get("retry-after").is_some() {
+            return Some(Self { reset: retry_after(headers, now) });
         }
         let used_up = number(headers, "remaining") == Some(0);
         // GitHub's secondary limits may come with no header at all.
