@@ -19,7 +19,10 @@ const ALLOWED: &[Row] = &[
     ("fullsend-fetch", &["fullsend-origin"]),
     ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
     ("fullsend-resolve", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
-    ("fullsend", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
+    (
+        "fullsend",
+        &["fullsend-resolve", "fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"],
+    ),
     ("fullsend-bench", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     ("xtask", &[]),
 ];

@@ -75,7 +75,7 @@ impl Fetcher {
     /// Fetches one URL.
     pub async fn get(&self, request: &Request<'_>) -> Result<Fetched, FetchError> {
         let target = admit::admit(request.url, &self.rules)?;
-        let url = request.url.as_https();
+        let url = request.url;
         let span = tracing::debug_span!("fetch", host = url.host(), path = url.raw_path());
         let deadline = after(self.rules.total_timeout);
         let attempts = self.attempts(&target, request, deadline).instrument(span);

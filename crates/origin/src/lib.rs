@@ -6,7 +6,8 @@
 //! # Entry points
 //!
 //! * [`Reference::parse`]: a local path or a pinned `https` URL, as harness files write them
-//! * [`RemoteUrl`]: a URL that everyone reads the same way; [`HttpsUrl`] is the plain reader below it
+//! * [`RemoteUrl`]: a URL that everyone reads the same way; [`HttpsUrl`] is the plain reader below it;
+//!   [`ApiUrl`] is composed rather than read
 //! * [`EffectiveAllowList::permits`]: may this URL be fetched
 //! * [`HostPattern`]: hosts in network policies
 //! * [`classify`] and [`is_metadata`]: may this address be connected to
@@ -67,4 +68,6 @@ pub use host::{HostPattern, HostPatternError};
 pub use pin::{PinError, PinnedUrl, PinnedUrlError, split_integrity};
 pub use reference::{LocalPath, Reference, ReferenceError};
 pub use tree::{TreeDigest, TreeDigestBuilder, TreeError, TreePath};
-pub use url::{Hazard, HttpsUrl, RemoteUrl, UrlError, UrlPart, has_scheme, is_https_url, normalize_path};
+pub use url::{
+    ApiUrl, Hazard, HttpsUrl, RemoteUrl, UrlError, UrlPart, has_scheme, is_https_url, normalize_path,
+};

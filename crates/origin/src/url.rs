@@ -7,7 +7,9 @@
 //!
 //! [`HttpsUrl`] answers "is this a URL at all". [`RemoteUrl`] also refuses spellings that servers, caches and
 //! allow-lists may read differently; that is the type to hold for anything that will be fetched.
+//! [`ApiUrl`] is composed of parts rather than read.
 
+mod api;
 mod authority;
 mod error;
 mod normalize;
@@ -17,6 +19,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
+pub use api::ApiUrl;
 pub use error::{Hazard, UrlError, UrlPart};
 pub use normalize::normalize_path;
 pub use remote::RemoteUrl;

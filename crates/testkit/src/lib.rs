@@ -1,9 +1,11 @@
-//! For tests only: a hostile HTTPS server, certificates for it, and a private network where real names lead to it.
+//! For tests only: a hostile HTTPS server, a forge on top of it, certificates, and a private network where real names
+//! lead to them.
 //!
 //! # Entry points
 //!
 //! * [`TestCa`]: a certificate authority that lives as long as the test
 //! * [`Server`] and [`Reply`]: an HTTPS server that misbehaves as scripted and remembers every request
+//! * [`TestForge`] and [`TestRepo`]: repositories in memory, behind the APIs of GitHub and GitLab
 //! * [`in_namespace`] with [`test_name!`]: runs the rest of a test where chosen host names and public addresses are
 //!   ours and nothing else can be reached
 //! * [`reexec`]: runs the same test again in other processes, in other roles
@@ -21,6 +23,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a broken test set-up fails the test at once")]
 
 mod ca;
+mod forge;
 pub mod gzip;
 mod namespaces;
 pub mod reexec;
@@ -28,6 +31,7 @@ mod server;
 mod skip;
 
 pub use ca::{Leaf, TestCa, Validity};
+pub use forge::{ALL_HOSTS, Paging, TestFile, TestForge, TestRepo};
 pub use namespaces::{Host, in_namespace};
-pub use server::{Recorded, Reply, Server};
+pub use server::{Recorded, Reply, Respond, Server};
 pub use skip::declare_skip;

@@ -7,10 +7,12 @@ mod reply;
 mod run;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -40,12 +42,38 @@ impl Recorded {
     }
 }
 
+/// Answers requests for which there is no route.
+pub trait Respond: fmt::Debug + Send + Sync {
+    /// The reply to `request`.
+    fn respond(&self, request: &Recorded) -> Reply;
+}
+
+/// Knows nothing.
+#[derive(Debug)]
+struct NotFound;
+
+impl Respond for NotFound {
+    fn respond(&self, _request: &Recorded) -> Reply {
+        Reply::status(404)
+    }
+}
+
 /// What the threads share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Shared {
+    responder: Arc<dyn Respond>,
+    latency: Mutex<Duration>,
+    busy: Busy,
     routes: Mutex<HashMap<String, Reply>>,
     requests: Mutex<Vec<Recorded>>,
     connections: AtomicUsize,
+}
+
+/// How many requests are being answered.
+#[derive(Debug, Default)]
+struct Busy {
+    now: AtomicUsize,
+    most: AtomicUsize,
 }
 
 /// A running server.
@@ -60,6 +88,11 @@ pub struct Server {
 impl Server {
     /// Starts a server with the certificate `leaf` on `addresses`; port 0 picks a free port.
     pub fn start(leaf: &Leaf, addresses: &[&str]) -> Self {
+        Self::start_with(leaf, addresses, Arc::new(NotFound))
+    }
+
+    /// Starts a server that asks `responder` about everything that has no route.
+    pub fn start_with(leaf: &Leaf, addresses: &[&str], responder: Arc<dyn Respond>) -> Self {
         let listeners: Vec<TcpListener> = addresses
             .iter()
             .map(|address| {
@@ -70,16 +103,33 @@ impl Server {
             .collect();
         let addresses =
             listeners.iter().map(|listener| listener.local_addr().expect("its address")).collect();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(Shared {
+            responder,
+            latency: Mutex::default(),
+            busy: Busy::default(),
+            routes: Mutex::default(),
+            requests: Mutex::default(),
+            connections: AtomicUsize::default(),
+        });
         let (stop, stopped) = oneshot::channel();
         let (config, state) = (leaf.server_config(), Arc::clone(&shared));
         let thread = std::thread::spawn(move || run::serve(listeners, config, state, stopped));
         Self { addresses, shared, stop: Some(stop), thread: Some(thread) }
     }
 
-    /// Sets the reply to requests for `target`, a path with its query. Other requests get a 404.
+    /// Sets the reply to requests for `target`, a path with its query. Other requests go to the responder, or get a 404.
     pub fn route(&self, target: &str, reply: Reply) {
         locked(&self.shared.routes).insert(target.to_owned(), reply);
+    }
+
+    /// Waits this long before every reply from now on.
+    pub fn set_latency(&self, latency: Duration) {
+        *locked(&self.shared.latency) = latency;
+    }
+
+    /// The largest number of requests that were waiting for their replies at the same time.
+    pub fn most_at_once(&self) -> usize {
+        self.shared.busy.most.load(std::sync::atomic::Ordering::SeqCst)
     }
 
     /// The first address it listens on.

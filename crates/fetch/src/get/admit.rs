@@ -7,7 +7,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use fullsend_origin::{RemoteUrl, classify, is_metadata};
+use fullsend_origin::{HttpsUrl, classify, is_metadata};
 use rustls::pki_types::ServerName;
 
 use super::rules::HTTPS_PORT;
@@ -38,8 +38,7 @@ impl Target {
 }
 
 /// Checks everything that needs no network.
-pub(super) fn admit(url: &RemoteUrl, rules: &FetchRules) -> Result<Target, FetchError> {
-    let url = url.as_https();
+pub(super) fn admit(url: &HttpsUrl, rules: &FetchRules) -> Result<Target, FetchError> {
     let host = url.host().to_owned();
     if rules.mode == Mode::Offline {
         return Err(FetchError::Offline { host });

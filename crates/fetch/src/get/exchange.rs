@@ -72,7 +72,7 @@ pub(super) async fn exchange(
 /// The request as it goes over the wire: nothing in it comes from the environment.
 fn message(target: &Target, request: &Request<'_>) -> Result<hyper::Request<Empty<Bytes>>, FetchError> {
     let invalid = |part| FetchError::Request { part };
-    let path = request.url.as_https().request_target();
+    let path = request.url.request_target();
     let uri = Uri::builder().path_and_query(path).build().map_err(|_| invalid("path"))?;
     let text = |value: &str, part| HeaderValue::from_str(value).map_err(|_| invalid(part));
     let mut headers = HeaderMap::new();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fullsend_origin::RemoteUrl;
+use fullsend_origin::{ApiUrl, HttpsUrl, RemoteUrl};
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use thiserror::Error;
 
@@ -12,7 +12,7 @@ const PRIVATE_TOKEN: HeaderName = HeaderName::from_static("private-token");
 /// A request for one URL.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    pub(super) url: &'a RemoteUrl,
+    pub(super) url: &'a HttpsUrl,
     pub(super) accept: Option<&'a str>,
     pub(super) api_version: Option<&'a str>,
     pub(super) credential: Option<&'a Credential>,
@@ -30,7 +30,17 @@ pub(super) enum Explain {
 
 impl<'a> Request<'a> {
     /// A request without anything special.
-    pub const fn new(url: &'a RemoteUrl) -> Self {
+    pub fn new(url: &'a RemoteUrl) -> Self {
+        Self::of(url.as_https())
+    }
+
+    /// A request to an API, whose URL the caller composed.
+    pub fn to_api(url: &'a ApiUrl) -> Self {
+        Self::of(url.as_https())
+    }
+
+    /// A request for a URL of either kind.
+    const fn of(url: &'a HttpsUrl) -> Self {
         Self { url, accept: None, api_version: None, credential: None, explain: Explain::No }
     }
 

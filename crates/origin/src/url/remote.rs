@@ -95,7 +95,7 @@ pub(crate) fn hazard(url: &HttpsUrl) -> Option<Hazard> {
 }
 
 /// What is wrong with the host.
-fn host_hazard(url: &HttpsUrl) -> Option<Hazard> {
+pub(super) fn host_hazard(url: &HttpsUrl) -> Option<Hazard> {
     if url.authority.has_zone {
         return Some(Hazard::ZoneIdentifier);
     }

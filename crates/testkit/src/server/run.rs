@@ -54,10 +54,16 @@ async fn converse(stream: TcpStream, acceptor: TlsAcceptor, shared: Arc<Shared>)
     let request = read_request(&mut stream, local).await?;
     let reply = match locked(&shared.routes).get_mut(&request.target) {
         Some(reply) => reply.next(),
-        None => Reply::status(404),
+        None => shared.responder.respond(&request),
     };
     locked(&shared.requests).push(request);
-    send(&mut stream, reply).await
+    let now = shared.busy.now.fetch_add(1, Ordering::SeqCst) + 1;
+    shared.busy.most.fetch_max(now, Ordering::SeqCst);
+    let latency = *locked(&shared.latency);
+    tokio::time::sleep(latency).await;
+    let sent = send(&mut stream, reply).await;
+    shared.busy.now.fetch_sub(1, Ordering::SeqCst);
+    sent
 }
 
 /// Reads up to the empty line.

@@ -23,8 +23,8 @@ fn addresses(texts: &[&str]) -> Vec<IpAddr> {
 
 /// The code of the first refusal for a URL and the addresses of its host, or `ok`.
 fn judge(rules: &FetchRules, text: &str, found: &[&str]) -> &'static str {
-    let outcome =
-        admit(&url(text), rules).and_then(|target| pin_addresses(&target, &addresses(found), rules));
+    let outcome = admit(url(text).as_https(), rules)
+        .and_then(|target| pin_addresses(&target, &addresses(found), rules));
     outcome.map_or_else(|error| error.code(), |_| "ok")
 }
 
@@ -57,7 +57,7 @@ fn hosts_are_on_the_list_or_refused() {
 #[test]
 fn other_ports_are_refused_before_names_are_resolved() {
     let mut rules = rules(&["example.com", "other.example"]);
-    let refused = admit(&url("https://example.com:8443/file"), &rules).unwrap_err();
+    let refused = admit(url("https://example.com:8443/file").as_https(), &rules).unwrap_err();
     assert_eq!(refused.code(), "fetch-port-not-allowed");
     rules.private_hosts.push(private("example.com", 8443, "10.0.0.0/8"));
     assert_eq!(judge(&rules, "https://example.com:8443/file", &["8.8.8.8"]), "ok");
@@ -109,7 +109,7 @@ fn addresses_as_hosts_follow_the_same_rules() {
         ("https://169.254.169.254/x", "fetch-metadata-address"),
         ("https://8.8.8.8/x", "ok"),
     ] {
-        let target = admit(&url(text), &rules).unwrap();
+        let target = admit(url(text).as_https(), &rules).unwrap();
         let outcome = pin_addresses(&target, &[target.address.unwrap()], &rules);
         assert_eq!(outcome.map_or_else(|error| error.code(), |_| "ok"), code, "{text}");
     }
@@ -170,7 +170,7 @@ fn a_name_that_no_certificate_has_is_refused() {
 fn the_host_header_has_brackets_and_unusual_ports() {
     let mut rules = rules(&["example.com", "[2001:4860:4860::8888]"]);
     rules.private_hosts.push(private("example.com", 8443, "10.0.0.0/8"));
-    let authority = |text| admit(&url(text), &rules).unwrap().authority();
+    let authority = |text| admit(url(text).as_https(), &rules).unwrap().authority();
     assert_eq!(authority("https://EXAMPLE.com:443/x"), "example.com");
     assert_eq!(authority("https://example.com:8443/x"), "example.com:8443");
     assert_eq!(authority("https://[2001:4860:4860::8888]/x"), "[2001:4860:4860::8888]");
