@@ -32,4 +32,4 @@ pub mod workspace;
 pub use library::{Library, Loaded, ReadError};
 pub use lint::{LintOptions, LintReport, LintTarget, TargetError, lint};
 pub use localize::{Places, localize};
-pub use show::{Origin, ShowError, ShowOptions, Shown, show};
+pub use show::{Origin, ShowError, ShowOptions, Shown, locate, show};

@@ -138,7 +138,11 @@ fn broken(library: Library, problems: Vec<Diagnostic>) -> ShowError {
     ShowError::Broken { sources: Box::new(library.into_sources()), problems }
 }
 
-fn locate(configuration: &Configuration, root: &Path, name: &str) -> Result<PathBuf, ShowError> {
+/// The harness file that a name leads to.
+///
+/// # Errors
+/// When there is none here.
+pub fn locate(configuration: &Configuration, root: &Path, name: &str) -> Result<PathBuf, ShowError> {
     let name = name.to_owned();
     match configuration.look_up(root, &name) {
         Lookup::File(path) => Ok(path),

@@ -1,14 +1,34 @@
-//! From references to verified content: what a forge has, what was resolved, and what is pinned.
+//! References to verified local paths: forges, transitive closure, remote bases, lock.
 //!
-//! Entry points: [`forge`] delivers files and directories of repositories; [`lock`] reads, checks and writes the lock
-//! file; [`pin_edit`] writes a pin into a document that people edit by hand.
+//! Entry points: [`Resolver::resolve`] turns a harness file into a [`Resolution`]; [`Store`] is the one way to content.
 //!
 //! Invariants:
-//! - a directory is complete and each file is the one that was listed, or there is an error;
-//! - a pin in a harness always wins: the lock file can only narrow what a pin allows, never replace it;
-//! - a file is replaced in one step, and only when nobody else changed it in between.
+//! - content is used only after its digest was checked against the pin that the harness states;
+//! - nothing is fetched that no allow-list entry permits, and every fetch, cache hit and refusal is in the audit log;
+//! - resolution does not change its input, and does not depend on the order in which answers arrive.
+//!
+//! What it does not do: run anything, print, or decide what a resource means.
 
+mod base;
+mod closure;
+mod dependency;
 pub mod durable;
+mod error;
 pub mod forge;
+mod local_skills;
 pub mod lock;
+pub mod locking;
+mod permission;
+mod pin;
 pub mod pin_edit;
+mod relative;
+mod resolver;
+mod skill_file;
+mod store;
+
+pub use dependency::{Dependency, DependencyKind};
+pub use error::{DependencyError, ResolveError};
+pub use pin::{PinPathError, pin_path, pin_url};
+pub use resolver::{FirstUse, Limits, Resolution, Resolver};
+pub use skill_file::SkillManifest;
+pub use store::Store;

@@ -1,7 +1,9 @@
 //! A skill entry: a source, optionally with files to replace in it or remove from it.
 
+use std::path::Path;
+
 use fullsend_yaml::{
-    Diagnostic, Entry, FromNode, Located, Node, Reader, Value, Visitor, Walk, rules as yaml_rules,
+    Diagnostic, Entry, FromNode, Located, Location, Node, Reader, Value, Visitor, Walk, rules as yaml_rules,
 };
 use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -19,6 +21,15 @@ pub struct SkillEntry {
     /// Files below it: a source that replaces the file, or `None` to remove it. The map itself is absent in the short
     /// form.
     pub overrides: Option<IndexMap<String, Option<Located<Resource>>>>,
+}
+
+impl SkillEntry {
+    /// A skill that lies at a path and was written, in some sense, at a place; `None` when the path cannot be written in
+    /// a file.
+    #[must_use]
+    pub fn at_path(path: &Path, at: Location) -> Option<Self> {
+        Resource::at_path(path).map(|value| Self { source: Located { value, at }, overrides: None })
+    }
 }
 
 impl FromNode for SkillEntry {

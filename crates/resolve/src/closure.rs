@@ -1,0 +1,197 @@
+//! The skills that skills depend on: fetched level by level, then put in order.
+//!
+//! Levels are fetched concurrently; order, circles and depth are decided afterwards on the finished graph, so that they
+//! do not depend on which answer came first.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use fullsend_fetch::audit::FetchType;
+use fullsend_origin::{PinnedUrl, Sha256Digest};
+
+use crate::error::{DependencyError, ResolveError};
+use crate::permission::Permissions;
+use crate::relative::resolve_reference;
+use crate::resolver::Limits;
+use crate::skill_file::SkillManifest;
+use crate::store::{Got, Shape, Store, Want};
+
+/// One skill of the graph.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) want: Want,
+    pub(crate) got: Got,
+    dependencies: Vec<String>,
+}
+
+/// Everything that was fetched, by clean URL.
+#[derive(Debug, Default)]
+pub(crate) struct Closure {
+    nodes: HashMap<String, Node>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A reference from a skill, before it is fetched.
+#[derive(Debug, Clone)]
+pub(crate) struct Edge {
+    pub(crate) field: String,
+    pub(crate) url: PinnedUrl,
+}
+
+impl Closure {
+    pub(crate) fn node(&self, url: &str) -> Option<&Node> {
+        self.nodes.get(url)
+    }
+
+    /// Fetches the skills behind these references and all that they depend on.
+    pub(crate) async fn fetch(
+        &mut self,
+        store: &Arc<Store>,
+        roots: &[Edge],
+        permissions: &Permissions,
+        limits: &Limits,
+    ) -> Result<(), ResolveError> {
+        let mut level = 0;
+        let mut frontier = roots.to_vec();
+        while !frontier.is_empty() {
+            let wants = self.new_wants(store, &frontier, permissions, limits)?;
+            let answers = store.get_all(wants.clone(), limits.concurrency).await?;
+            frontier.clear();
+            for (want, got) in wants.into_iter().zip(answers) {
+                let edges = self.edges(store, &want, &got, level, limits)?;
+                let dependencies = edges.iter().map(|edge| edge.url.url().as_str().to_owned()).collect();
+                frontier.extend(edges);
+                self.nodes.insert(want.url.url().as_str().to_owned(), Node { want, got, dependencies });
+            }
+            level += 1;
+        }
+        Ok(())
+    }
+
+    /// The references that lead to something new; one URL has one digest.
+    fn new_wants(
+        &self,
+        store: &Arc<Store>,
+        frontier: &[Edge],
+        permissions: &Permissions,
+        limits: &Limits,
+    ) -> Result<Vec<Want>, ResolveError> {
+        let mut wants: Vec<Want> = Vec::new();
+        for edge in frontier {
+            let clean = edge.url.url().as_str();
+            let known = self.nodes.get(clean).map(|node| node.want.url.digest());
+            let queued =
+                wants.iter().find(|want| want.url.url().as_str() == clean).map(|want| want.url.digest());
+            if let Some(first) = known.or(queued) {
+                same_digest(clean, first, edge.url.digest())?;
+                continue;
+            }
+            let mut want = Want {
+                field: edge.field.clone(),
+                url: edge.url.clone(),
+                shape: Shape::Directory,
+                allowed_by: String::new(),
+                fetch_type: FetchType::Static,
+            };
+            want.allowed_by = permissions
+                .harness(edge.url.url().as_https())
+                .map_err(|error| store.refuse(&want, None, error))?;
+            wants.push(want);
+        }
+        if self.nodes.len() + wants.len() > limits.max_resources {
+            return Err(ResolveError::TooMany { limit: limits.max_resources });
+        }
+        Ok(wants)
+    }
+
+    /// What a fetched skill depends on.
+    fn edges(
+        &mut self,
+        store: &Arc<Store>,
+        want: &Want,
+        got: &Got,
+        level: usize,
+        limits: &Limits,
+    ) -> Result<Vec<Edge>, ResolveError> {
+        if limits.max_depth == 0 {
+            return Ok(Vec::new());
+        }
+        let clean = want.url.url().as_str();
+        let refused = |error| store.refuse(want, Some(&want.allowed_by), error);
+        let manifest = read_manifest(&got.path).map_err(refused)?;
+        if manifest.names_policy {
+            self.warnings.push(format!("the skill `{clean}` names a policy, which is not applied"));
+        }
+        if !manifest.dependencies.is_empty() && level + 1 > limits.max_depth {
+            return Err(ResolveError::TooDeep {
+                url: clean.to_owned(),
+                depth: level,
+                limit: limits.max_depth,
+            });
+        }
+        let parent = want.url.url().as_https();
+        let edge = |(index, reference): (usize, &String)| {
+            let url = resolve_reference(parent, reference).map_err(refused)?;
+            Ok(Edge { field: format!("skills[{clean}:dep{index}]"), url })
+        };
+        manifest.dependencies.iter().enumerate().map(edge).collect()
+    }
+
+    /// The clean URLs reachable from `roots`, dependencies before what depends on them, each once.
+    pub(crate) fn in_order(&self, roots: &[Edge]) -> Result<Vec<String>, ResolveError> {
+        let mut order = Order { closure: self, done: Vec::new(), path: Vec::new() };
+        for root in roots {
+            order.visit(root.url.url().as_str())?;
+        }
+        Ok(order.done)
+    }
+}
+
+pub(crate) fn same_digest(url: &str, first: Sha256Digest, second: Sha256Digest) -> Result<(), ResolveError> {
+    if first == second {
+        return Ok(());
+    }
+    Err(ResolveError::Conflict { url: url.to_owned(), first, second })
+}
+
+/// Reads the manifest of a skill directory; one without `SKILL.md` depends on nothing.
+pub(crate) fn read_manifest(directory: &Path) -> Result<SkillManifest, DependencyError> {
+    let invalid = |message: String| DependencyError::Reference {
+        message,
+        help: Some("correct the front matter of the skill".to_owned()),
+    };
+    match std::fs::read_to_string(directory.join("SKILL.md")) {
+        Ok(text) => SkillManifest::read("SKILL.md", &text).map_err(invalid),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(SkillManifest::default()),
+        Err(error) => Err(invalid(format!("`SKILL.md` cannot be read: {error}"))),
+    }
+}
+
+/// A depth-first walk that notices when it comes back to where it is.
+struct Order<'c> {
+    closure: &'c Closure,
+    done: Vec<String>,
+    path: Vec<String>,
+}
+
+impl Order<'_> {
+    fn visit(&mut self, url: &str) -> Result<(), ResolveError> {
+        if self.done.iter().any(|done| done == url) {
+            return Ok(());
+        }
+        if let Some(start) = self.path.iter().position(|open| open == url) {
+            let circle = self.path.iter().skip(start).map(String::as_str).chain([url]).map(str::to_owned);
+            return Err(ResolveError::Circle { circle: circle.collect() });
+        }
+        self.path.push(url.to_owned());
+        let closure = self.closure;
+        for dependency in closure.nodes.get(url).map(|node| node.dependencies.as_slice()).unwrap_or_default()
+        {
+            self.visit(dependency)?;
+        }
+        self.path.pop();
+        self.done.push(url.to_owned());
+        Ok(())
+    }
+}

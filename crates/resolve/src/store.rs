@@ -1,0 +1,332 @@
+//! One way to verified content: allow-list, cache, network, digest, cache, audit log — in this order, for everything.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fullsend_fetch::audit::{FetchType, Refusal, Source, Success};
+use fullsend_fetch::cache::{
+    EntryId, FileHit, IndexState, Listing, Lookup, TreeFile, TreeHit, UrlIndex, content_name,
+};
+use fullsend_fetch::get::Mode;
+use fullsend_fetch::{Audit, Cache, Fetcher, Request};
+use fullsend_origin::{
+    ForgeHosts, ForgeUrl, PathKind, PinnedUrl, RemoteUrl, Sha256Digest, TreeDigest, TreeDigestBuilder,
+    TreePath,
+};
+use jiff::Timestamp;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::error::{DependencyError, ResolveError};
+use crate::forge::{DEFAULT_CONCURRENCY, ForgeError, Forges, TreeLimits, download_directory};
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub(crate) struct Want {
+    /// Where the harness names it.
+    pub(crate) field: String,
+    /// The URL and the digest that its content must have.
+    pub(crate) url: PinnedUrl,
+    /// Whether it is a file or a directory.
+    pub(crate) shape: Shape,
+    /// The allow-list entry that permits it.
+    pub(crate) allowed_by: String,
+    /// On whose behalf.
+    pub(crate) fetch_type: FetchType,
+}
+
+/// Whether something is a file or a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    File,
+    Directory,
+}
+
+/// What was got.
+#[derive(Debug, Clone)]
+pub(crate) struct Got {
+    pub(crate) path: PathBuf,
+    pub(crate) files: Vec<(TreePath, Sha256Digest)>,
+    pub(crate) source: Source,
+    pub(crate) fetched_at: Timestamp,
+}
+
+/// Where verified content comes from and goes to.
+#[derive(Debug)]
+pub struct Store {
+    fetcher: Fetcher,
+    cache: Cache,
+    audit: Audit,
+    forges: Forges,
+    hosts: ForgeHosts,
+}
+
+impl Store {
+    /// A store on these parts. The fetcher must allow the hosts of everything that may be wanted.
+    #[must_use]
+    pub fn new(fetcher: Fetcher, cache: Cache, audit: Audit, forges: Forges, hosts: ForgeHosts) -> Self {
+        Self { fetcher, cache, audit, forges, hosts }
+    }
+
+    /// The cache.
+    #[must_use]
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// The forges that are known.
+    pub(crate) fn hosts(&self) -> &ForgeHosts {
+        &self.hosts
+    }
+
+    /// The digest of content that nothing pins: the one seen first, from the index or, once, from the network.
+    pub(crate) async fn first_use(
+        self: &Arc<Self>,
+        field: &str,
+        url: &RemoteUrl,
+        shape: Shape,
+        fetch_type: FetchType,
+        allowed_by: &str,
+    ) -> Result<Sha256Digest, ResolveError> {
+        let unpinned = Want {
+            field: field.to_owned(),
+            url: PinnedUrl::new(url.clone(), Sha256Digest::of(b"")),
+            shape,
+            allowed_by: allowed_by.to_owned(),
+            fetch_type,
+        };
+        let seen = self.first_seen(url, shape).await;
+        seen.map_err(|error| self.refuse(&unpinned, Some(allowed_by), error))
+    }
+
+    async fn first_seen(&self, url: &RemoteUrl, shape: Shape) -> Result<Sha256Digest, DependencyError> {
+        let index = UrlIndex::new(&self.cache);
+        if let Some(digest) = index.get(url.as_str())? {
+            return Ok(digest);
+        }
+        if self.fetcher.rules().mode == Mode::Offline {
+            return Err(DependencyError::Offline);
+        }
+        let digest = match shape {
+            Shape::File => {
+                let fetched = self.fetcher.get(&Request::new(&file_address(url, &self.hosts)?)).await?;
+                self.cache.put_file(url, &fetched.bytes)?;
+                fetched.digest
+            }
+            Shape::Directory => {
+                let forge_url = ForgeUrl::parse(url.as_https(), &self.hosts)?;
+                let files = download(&self.forges, &forge_url).await?;
+                self.cache.put_tree(url, &files, Listing::Full)?;
+                digest_of(&files)?
+            }
+        };
+        if let IndexState::Damaged { reason } = index.record([(url.as_str().to_owned(), digest)])? {
+            tracing::warn!(%reason, "the URL index was damaged and is written anew");
+        }
+        Ok(digest)
+    }
+
+    /// Gets many things at once, at most `concurrency` at a time; the answers are in the order of the wishes.
+    pub(crate) async fn get_all(
+        self: &Arc<Self>,
+        wants: Vec<Want>,
+        concurrency: usize,
+    ) -> Result<Vec<Got>, ResolveError> {
+        let gate = Arc::new(Semaphore::new(concurrency.max(1)));
+        let mut running = JoinSet::new();
+        let count = wants.len();
+        for (index, want) in wants.into_iter().enumerate() {
+            let (store, gate) = (Arc::clone(self), Arc::clone(&gate));
+            running.spawn(async move {
+                let _place = gate.acquire_owned().await;
+                (index, store.get(&want).await)
+            });
+        }
+        let mut answers: Vec<Option<Result<Got, ResolveError>>> = (0..count).map(|_| None).collect();
+        while let Some(Ok((index, answer))) = running.join_next().await {
+            if let Some(slot) = answers.get_mut(index) {
+                *slot = Some(answer);
+            }
+        }
+        answers.into_iter().flatten().collect()
+    }
+
+    /// Gets one thing and records it, or records why not.
+    pub(crate) async fn get(self: &Arc<Self>, want: &Want) -> Result<Got, ResolveError> {
+        let got = match want.shape {
+            Shape::File => self.file(want).await,
+            Shape::Directory => self.directory(want).await,
+        };
+        match got {
+            Ok(got) => {
+                self.audit.success(&Success {
+                    url: want.url.url().as_str(),
+                    digest: want.url.digest(),
+                    fetch_type: want.fetch_type,
+                    allowed_by: &want.allowed_by,
+                    source: got.source,
+                })?;
+                Ok(got)
+            }
+            Err(error) => Err(self.refuse(want, Some(&want.allowed_by), error)),
+        }
+    }
+
+    /// Records a refusal and makes it an error of the whole resolution.
+    pub(crate) fn refuse(
+        &self,
+        want: &Want,
+        allowed_by: Option<&str>,
+        error: DependencyError,
+    ) -> ResolveError {
+        let recorded = self.audit.refusal(&Refusal {
+            url: want.url.url().as_str(),
+            digest: Some(want.url.digest()),
+            fetch_type: want.fetch_type,
+            allowed_by,
+            code: error.code(),
+            reason: &error.to_string(),
+        });
+        match recorded {
+            Ok(()) => ResolveError::Dependency {
+                field: want.field.clone(),
+                url: want.url.url().as_str().to_owned(),
+                source: Box::new(error),
+            },
+            Err(error) => error.into(),
+        }
+    }
+
+    async fn file(self: &Arc<Self>, want: &Want) -> Result<Got, DependencyError> {
+        let digest = want.url.digest();
+        let id = EntryId::File(digest);
+        if let Some(hit) = self.cached(id, move |cache| cache.get_file(&digest)).await? {
+            return self.found_file(want, &hit, Source::Cache);
+        }
+        let address = file_address(want.url.url(), &self.hosts)?;
+        let fetched = self.fetcher.get(&Request::new(&address)).await?;
+        verify(want, fetched.digest)?;
+        self.cache.put_file(want.url.url(), &fetched.bytes)?;
+        match self.cache.get_file(&digest)? {
+            Lookup::Hit(hit) => self.found_file(want, &hit, Source::Network),
+            Lookup::Miss => Err(DependencyError::Offline),
+            Lookup::Corrupt(reason) => Err(DependencyError::CorruptOffline(reason)),
+        }
+    }
+
+    fn found_file(&self, want: &Want, hit: &FileHit, source: Source) -> Result<Got, DependencyError> {
+        let id = EntryId::File(want.url.digest());
+        let path = match content_name(want.url.url()) {
+            Some(name) => self.cache.named_path(id, &name)?,
+            None => hit.path.clone(),
+        };
+        Ok(Got { path, files: Vec::new(), source, fetched_at: hit.metadata.fetch_time() })
+    }
+
+    async fn directory(self: &Arc<Self>, want: &Want) -> Result<Got, DependencyError> {
+        let url = ForgeUrl::parse(want.url.url().as_https(), &self.hosts)?;
+        url.require_tree_directory()?;
+        let digest = tree_digest(want.url.digest())?;
+        let name = url.path().last().cloned().unwrap_or_default();
+        let id = EntryId::Tree(digest);
+        if let Some(hit) = self.cached(id, move |cache| cache.get_tree(&digest)).await? {
+            return self.found_tree(id, &name, &hit, Source::Cache);
+        }
+        let files = download(&self.forges, &url).await?;
+        verify(want, digest_of(&files)?)?;
+        self.cache.put_tree(want.url.url(), &files, Listing::Full)?;
+        match self.cache.get_tree(&digest)? {
+            Lookup::Hit(hit) => self.found_tree(id, &name, &hit, Source::Network),
+            Lookup::Miss => Err(DependencyError::Offline),
+            Lookup::Corrupt(reason) => Err(DependencyError::CorruptOffline(reason)),
+        }
+    }
+
+    fn found_tree(
+        &self,
+        id: EntryId,
+        name: &str,
+        hit: &TreeHit,
+        source: Source,
+    ) -> Result<Got, DependencyError> {
+        let path = self.cache.named_path(id, name)?;
+        let files = hit.files.iter().map(|file| (file.path.clone(), file.digest)).collect();
+        Ok(Got { path, files, source, fetched_at: hit.metadata.fetch_time() })
+    }
+
+    /// Looks an entry up without holding up other work. A damaged one is moved aside, so that it is fetched again; where
+    /// nothing can be fetched, it is refused.
+    async fn cached<T: Send + 'static>(
+        self: &Arc<Self>,
+        id: EntryId,
+        look: impl FnOnce(&Cache) -> Result<Lookup<T>, fullsend_fetch::cache::CacheError> + Send + 'static,
+    ) -> Result<Option<T>, DependencyError> {
+        let store = Arc::clone(self);
+        let found = tokio::task::spawn_blocking(move || look(&store.cache)).await;
+        let offline = self.fetcher.rules().mode == Mode::Offline;
+        match found.unwrap_or(Ok(Lookup::Miss))? {
+            Lookup::Hit(hit) => Ok(Some(hit)),
+            Lookup::Miss if offline => Err(DependencyError::Offline),
+            Lookup::Miss => Ok(None),
+            Lookup::Corrupt(reason) if offline => Err(DependencyError::CorruptOffline(reason)),
+            Lookup::Corrupt(reason) => {
+                tracing::warn!(digest = %id.digest(), %reason, "replacing a damaged cache entry");
+                self.cache.quarantine(id)?;
+                Ok(None)
+            }
+        }
+    }
+}
+
+fn verify(want: &Want, actual: Sha256Digest) -> Result<(), DependencyError> {
+    let expected = want.url.digest();
+    if expected == actual {
+        return Ok(());
+    }
+    Err(DependencyError::Mismatch { expected, actual, url: want.url.url().as_str().to_owned() })
+}
+
+/// The digest of a pin read as that of a tree.
+fn tree_digest(digest: Sha256Digest) -> Result<TreeDigest, DependencyError> {
+    digest
+        .to_string()
+        .parse()
+        .map_err(|_| DependencyError::Reference { message: "the pin is not a digest".to_owned(), help: None })
+}
+
+pub(crate) fn digest_of(files: &[TreeFile]) -> Result<Sha256Digest, DependencyError> {
+    let mut builder = TreeDigestBuilder::new();
+    for file in files {
+        builder.add(file.path.clone(), Sha256Digest::of(&file.bytes)).map_err(|error| {
+            DependencyError::Reference {
+                message: format!("the directory cannot be hashed: {error}"),
+                help: error.help(),
+            }
+        })?;
+    }
+    Ok(builder.finish().as_sha256())
+}
+
+/// A forge shows a file as a page around it; the file itself lies elsewhere.
+pub(crate) fn file_address(url: &RemoteUrl, hosts: &ForgeHosts) -> Result<RemoteUrl, DependencyError> {
+    let Ok(forge_url) = ForgeUrl::parse(url.as_https(), hosts) else { return Ok(url.clone()) };
+    let raw = match forge_url.path_kind() {
+        PathKind::Blob => forge_url.raw_file_url(),
+        PathKind::Tree => None,
+    };
+    let reference = |message: &str, help: &str| DependencyError::Reference {
+        message: message.to_owned(),
+        help: Some(help.to_owned()),
+    };
+    let raw = raw.ok_or_else(|| {
+        reference("the URL names a directory, a file is needed", "use the URL of the file, with `/blob/`")
+    })?;
+    RemoteUrl::parse(&raw).map_err(|error| reference(&error.to_string(), "write the URL of the raw file"))
+}
+
+/// The files of a forge directory.
+pub(crate) async fn download(forges: &Forges, url: &ForgeUrl) -> Result<Vec<TreeFile>, ForgeError> {
+    let forge = forges.at(url.host())?;
+    let tree = download_directory(forge.as_ref(), url, &TreeLimits::default(), DEFAULT_CONCURRENCY).await?;
+    Ok(tree.files)
+}
