@@ -25,6 +25,20 @@ pub(crate) enum Command {
     /// Check, show and document harness files
     #[command(subcommand)]
     Harness(HarnessCommand),
+    /// Fetch what a harness names, so that it works without a network
+    ///
+    /// Everything is checked against its pin and the allow-lists before it is kept. Prints one line per resource: where
+    /// the harness names it, and where the verified copy is.
+    Fetch(FetchArgs),
+    /// Record what harnesses resolve to in `lock.yaml`
+    ///
+    /// The lock file belongs in version control. Where it has an entry for a harness, fetching stops when the two
+    /// disagree; files beside a remote base are held to the digests it records.
+    Lock(LockArgs),
+    /// Print a URL or path with the SHA-256 of its content
+    ///
+    /// A file is hashed by its bytes, a directory by its tree. A URL of a forge directory (`…/tree/…`) is a directory.
+    Pin(PinArgs),
     /// Look after the cache of remote resources
     #[command(subcommand)]
     Cache(CacheCommand),
@@ -69,6 +83,70 @@ pub(crate) enum CacheCommand {
     Gc(CacheGcArgs),
     /// Print where the cache is, or where the content with a digest is
     Path(CachePathArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FetchArgs {
+    /// A registered agent, the name of a file under `harness/`, or a path
+    pub(crate) name: String,
+    /// Apply the overlay of a platform
+    #[arg(long, value_name = "PLATFORM", value_parser = parse_platform)]
+    pub(crate) forge: Option<Platform>,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+    pub(crate) format: ShowFormat,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LockArgs {
+    /// A registered agent, the name of a file under `harness/`, or a path
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) name: Option<String>,
+    /// Every harness of the directory; entries of harnesses that are gone are removed
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Resolve again even if nothing has changed, and accept new content beside remote bases
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Change nothing; exit with 1 if the lock file is out of date
+    #[arg(long, conflicts_with = "update")]
+    pub(crate) check: bool,
+    /// Only this platform, instead of all that the harness has overlays for
+    #[arg(long, value_name = "PLATFORM", value_parser = parse_platform)]
+    pub(crate) forge: Option<Platform>,
+    #[command(flatten)]
+    pub(crate) network: NetworkArgs,
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NetworkArgs {
+    /// Use the cache only
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Levels of skill dependencies to follow
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) max_depth: usize,
+    /// Remote resources that one harness may have
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) max_resources: u16,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PinArgs {
+    /// A URL, with or without its pin, or a local path
+    #[arg(value_name = "URL|PATH")]
+    pub(crate) target: String,
+    /// Write the pin into this harness, configuration or skill file, wherever the URL stands in it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) directory: DirectoryArgs,
 }
 
 #[derive(Debug, Args)]

@@ -2,8 +2,12 @@
 
 mod cache;
 mod completions;
+mod fetch;
 mod init;
 mod lint;
+mod lock;
+mod pin;
+mod remote;
 mod rules;
 mod schema;
 mod show;
@@ -24,6 +28,9 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Harness(HarnessCommand::Show(args)) => show::run(&args, output),
         Command::Harness(HarnessCommand::Schema(args)) => schema::run(&args, output),
         Command::Harness(HarnessCommand::Rules(args)) => rules::run(&args, output),
+        Command::Fetch(args) => fetch::run(&args, output),
+        Command::Lock(args) => lock::run(&args, output),
+        Command::Pin(args) => pin::run(&args, output),
         Command::Cache(command) => cache::run(command, output),
         Command::Init(args) => init::run(&args, output),
         Command::Completions(args) => completions::run(&args, output),

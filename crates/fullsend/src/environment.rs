@@ -7,6 +7,9 @@ pub(crate) const FULLSEND_DIR: &str = "FULLSEND_DIR";
 /// nothing.
 pub(crate) const FULLSEND_LOG: &str = "FULLSEND_LOG";
 
+/// A file of certificate authorities, in PEM form, to trust besides those of the system.
+pub(crate) const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
+
 /// When set to anything, output has no colour.
 pub(crate) const NO_COLOR: &str = "NO_COLOR";
 
@@ -18,6 +21,16 @@ pub(crate) fn allows_colour() -> bool {
 /// The log filter, if any.
 pub(crate) fn log_filter() -> Option<String> {
     std::env::var(FULLSEND_LOG).ok().filter(|filter| !filter.is_empty())
+}
+
+/// Certificate authorities to trust besides those of the system.
+pub(crate) fn extra_roots() -> Option<std::path::PathBuf> {
+    std::env::var_os(SSL_CERT_FILE).filter(|path| !path.is_empty()).map(Into::into)
+}
+
+/// The first of these variables that is set: forges take their tokens from several.
+pub(crate) fn first_set(names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
 
 /// A variable that a harness refers to.

@@ -8,9 +8,13 @@
 
 mod suite {
     mod cache;
+    mod forge_place;
     mod init;
     mod lint;
+    mod locking;
     mod malformed;
+    mod pinning;
+    mod remote;
     mod running;
     mod schema;
     mod show;

@@ -1,6 +1,9 @@
 //! `fullsend harness show`.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Error, Result};
+use fullsend_harness::config::Configuration;
 use fullsend_harness::{ShowError, ShowOptions, show};
 use fullsend_yaml::nearest;
 
@@ -13,7 +16,7 @@ pub(super) fn run(args: &ShowArgs, output: &mut Output) -> Result<Exit> {
     let root = match fullsend_directory(&args.directory) {
         Ok(root) => root,
         // A path names its own fullsend directory.
-        Err(error) => match std::path::Path::new(&args.name) {
+        Err(error) => match Path::new(&args.name) {
             path if path.is_file() => fullsend_harness::workspace::root_of(path),
             _ => return Err(error),
         },
@@ -31,6 +34,11 @@ pub(super) fn run(args: &ShowArgs, output: &mut Output) -> Result<Exit> {
         Err(error) => return Err(explain(error)),
     }
     Ok(Exit::Done)
+}
+
+/// The harness file that a name leads to, or why there is none.
+pub(super) fn locate(configuration: &Configuration, root: &Path, name: &str) -> Result<PathBuf> {
+    fullsend_harness::locate(configuration, root, name).map_err(explain)
 }
 
 fn explain(error: ShowError) -> Error {

@@ -1,0 +1,152 @@
+//! `fullsend lock`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use fullsend_harness::schema::HarnessFile;
+use fullsend_harness::value::Platform;
+use fullsend_harness::workspace;
+use fullsend_resolve::lock::{self, LockFile, LockedHarness, Outcome};
+use fullsend_resolve::locking::{Inputs, expected, locked_digests, locked_harness, platforms};
+use fullsend_resolve::{Dependency, FirstUse};
+use fullsend_yaml::{Diagnostic, SourceMap};
+use jiff::Timestamp;
+
+use crate::cli::LockArgs;
+use crate::command::remote::{Session, harness_name, lock_failure};
+use crate::exit::Exit;
+use crate::output::{Advice, Output, diagnostics};
+
+pub(super) fn run(args: &LockArgs, output: &mut Output) -> Result<Exit> {
+    let mut session = Session::open(&args.directory, &args.network, output)?;
+    let paths = match &args.name {
+        Some(name) => vec![session.harness(name)?],
+        None => workspace::harness_files(&session.root),
+    };
+    if args.check {
+        return check(&mut session, args, &paths, output);
+    }
+    let mut entries = Vec::new();
+    for path in &paths {
+        entries.extend(lock_one(&mut session, args, path, output)?);
+    }
+    write(&session, args, &paths, entries, output)
+}
+
+/// The composed harness, or the reasons why there is none.
+fn composed(session: &mut Session, path: &Path, output: &mut Output) -> Result<HarnessFile> {
+    let mut problems = Vec::new();
+    let composition = session.library.compose(path, &mut problems);
+    let broken = problems.iter().any(Diagnostic::is_error);
+    match composition.filter(|_| !broken) {
+        Some(composition) => Ok(composition.harness.as_ref().clone()),
+        None => {
+            diagnostics::print_to_stderr(output, session.library.sources(), &problems);
+            let message = format!("`{}` cannot be composed", path.display());
+            Err(Advice::new(message, "correct the problems above").into())
+        }
+    }
+}
+
+fn inputs(session: &mut Session, path: &Path) -> Result<Inputs> {
+    let limits = session.limits();
+    Inputs::of(&mut session.library, &session.configuration, path, &limits)
+        .with_context(|| format!("cannot read `{}`", path.display()))
+}
+
+/// The new entry of a harness; `None` when the old one stands.
+fn lock_one(
+    session: &mut Session,
+    args: &LockArgs,
+    path: &Path,
+    output: &mut Output,
+) -> Result<Option<(String, LockedHarness)>> {
+    let name = harness_name(path);
+    let harness = composed(session, path, output)?;
+    let inputs = inputs(session, path)?;
+    let old = session.lock(output)?;
+    if !args.update && old.changed(&name, inputs.harness, inputs.composed).is_none() {
+        output.note(&format!("{name}: up to date"));
+        return Ok(None);
+    }
+    let wanted = args.forge.map_or_else(|| platforms(&harness), |platform| vec![Some(platform)]);
+    let mut resolved: Vec<(Option<Platform>, Vec<Dependency>)> = Vec::new();
+    for platform in wanted {
+        let mut resolver = session.resolver()?.with_first_use(FirstUse::Accept);
+        if !args.update {
+            resolver = resolver.with_locked(locked_digests(&old, &name, platform));
+        }
+        let resolution = session.run_resolver(&resolver, path, platform, output)?;
+        resolved.push((platform, resolution.dependencies));
+    }
+    let source = path.strip_prefix(&session.root).unwrap_or(path).display().to_string();
+    let entry = locked_harness(source, &inputs, Timestamp::now(), &resolved);
+    output.note(&format!("{name}: {} remote resources", entry.dependencies.len()));
+    Ok(Some((name, entry)))
+}
+
+fn write(
+    session: &Session,
+    args: &LockArgs,
+    paths: &[PathBuf],
+    entries: Vec<(String, LockedHarness)>,
+    output: &mut Output,
+) -> Result<Exit> {
+    let names: BTreeSet<String> = paths.iter().map(|path| harness_name(path)).collect();
+    let mut sources = SourceMap::new();
+    let updated =
+        lock::update(&session.lock_path(), Timestamp::now(), &mut sources, |lock: &mut LockFile| {
+            for (name, entry) in entries {
+                // A harness without remote resources has nothing to lock.
+                if entry.dependencies.is_empty() {
+                    lock.harnesses.remove(&name);
+                } else {
+                    lock.harnesses.insert(name, entry);
+                }
+            }
+            if args.all {
+                lock.harnesses.retain(|name, _| names.contains(name));
+            }
+        });
+    match updated {
+        Ok(updated) if updated.outcome == Outcome::Written => {
+            output.text(&format!("{}\n", session.lock_path().display()))?;
+            Ok(Exit::Done)
+        }
+        Ok(_) => Ok(Exit::Done),
+        Err(error) => Err(lock_failure(error, &sources, output)),
+    }
+}
+
+fn check(session: &mut Session, args: &LockArgs, paths: &[PathBuf], output: &mut Output) -> Result<Exit> {
+    let lock = session.lock(output)?;
+    let mut sound = true;
+    for path in paths {
+        let name = harness_name(path);
+        let harness = composed(session, path, output)?;
+        let wanted = args.forge.map_or_else(|| platforms(&harness), |platform| vec![Some(platform)]);
+        let references: Vec<_> =
+            wanted.into_iter().flat_map(|platform| expected(&harness, platform)).collect();
+        let remote_base = harness.base.is_some();
+        if references.is_empty() && !remote_base && !lock.harnesses.contains_key(&name) {
+            continue;
+        }
+        let inputs = inputs(session, path)?;
+        let stale = lock.changed(&name, inputs.harness, inputs.composed);
+        let disagreeing = references.iter().filter_map(|reference| lock.find(&name, reference).err());
+        // Without an entry every reference would say the same.
+        let problems: Vec<_> = match stale {
+            Some(problem) => vec![problem],
+            None => disagreeing.collect(),
+        };
+        for problem in problems {
+            sound = false;
+            output.text(&format!("{problem}\n  help: {}\n", problem.help()))?;
+        }
+    }
+    if sound {
+        output.note("the lock file is up to date");
+    }
+    Ok(if sound { Exit::Done } else { Exit::Failed })
+}
