@@ -28,7 +28,7 @@ impl ApiUrl {
         query: &[(&str, &str)],
     ) -> Result<Self, UrlError> {
         let mut text = String::from("https://");
-        push_authority(&mut text, host, port);
+        push_authority(&mut text, host, port)?;
         for segment in segments {
             check_segment(segment)?;
             text.push('/');
@@ -44,9 +44,6 @@ impl ApiUrl {
         let url = HttpsUrl::parse(&text)?;
         match host_hazard(&url) {
             Some(hazard) => Err(UrlError::Hazard { hazard, corrected: None }),
-            None if url.host() != host.to_ascii_lowercase() => {
-                Err(UrlError::Hazard { hazard: Hazard::EncodedSeparator, corrected: None })
-            }
             None => Ok(Self(url)),
         }
     }
@@ -63,16 +60,19 @@ impl fmt::Display for ApiUrl {
     }
 }
 
-/// Appends host and port.
-fn push_authority(text: &mut String, host: &str, port: Option<u16>) {
+/// Appends host and port. The host must not bring along anything that ends a host.
+fn push_authority(text: &mut String, host: &str, port: Option<u16>) -> Result<(), UrlError> {
     if host.parse::<Ipv6Addr>().is_ok() {
         text.push_str(&format!("[{host}]"));
+    } else if let Some(character) = host.chars().find(|character| "/?#:@[]\\".contains(*character)) {
+        return Err(UrlError::HostCharacter { character });
     } else {
         text.push_str(host);
     }
     if let Some(port) = port {
         text.push_str(&format!(":{port}"));
     }
+    Ok(())
 }
 
 /// Refuses what a server could act on rather than look up.

@@ -112,7 +112,8 @@ impl Api {
         }
         let sent = if token.is_some() { TokenUse::Sent } else { TokenUse::None };
         let mut left = self.options.max_wait;
-        for waits in 0.. {
+        let mut waits = 0;
+        loop {
             let error = match self.fetcher.get(&request).await {
                 Ok(fetched) => return Ok(fetched),
                 Err(error) => error,
@@ -127,9 +128,9 @@ impl Api {
             };
             tracing::debug!(?wait, "waiting for the quota");
             left = left.saturating_sub(wait);
+            waits += 1;
             sleep(wait).await;
         }
-        Err(ForgeError::RateLimited { place: Box::new(call.place.clone()), reset: None, token: sent })
     }
 
     /// The token for a repository, unless it opens without.

@@ -287,6 +287,9 @@ pub enum ListingFault {
     /// There is a file where another file needs a directory.
     #[error("it is a file, and there are files below it")]
     FileAndDirectory,
+    /// A directory without files, which git does not keep.
+    #[error("it is a directory, but the files in it are not listed")]
+    Incomplete,
     /// The id of the object is none.
     #[error("its object id is not one")]
     Id,
@@ -298,6 +301,7 @@ impl ListingFault {
         let help = match self {
             Self::Path(error) => return error.help(),
             Self::NotUtf8 => "rename the file in its repository",
+            Self::Incomplete => "try again; if it stays, the forge is broken",
             Self::Outside | Self::Git | Self::FileAndDirectory | Self::Id => {
                 "do not use this repository: its listing is forged or broken"
             }

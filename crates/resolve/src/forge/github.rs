@@ -148,9 +148,11 @@ impl GitHub {
                 let path = format!("{}{}", branch.prefix, entry.path);
                 match entry.check(path)? {
                     Checked::File(file) => listing.add(file)?,
-                    Checked::Directory(_, _) if whole => {}
                     Checked::Directory(path, id) => {
-                        pending.push(Branch { name: vec![id], prefix: format!("{path}/") });
+                        if !whole {
+                            pending.push(Branch { name: vec![id], prefix: format!("{path}/") });
+                        }
+                        listing.add_directory(path);
                     }
                 }
             }

@@ -144,7 +144,7 @@ impl GitLab {
                 let path = below(&directory, &entry.path)?;
                 match entry.check(path)? {
                     Checked::File(file) => listing.add(file)?,
-                    Checked::Directory(..) => {}
+                    Checked::Directory(path, _) => listing.add_directory(path),
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! every one is read as a [`TreePath`], which has no `..`, no root, no control characters; and anything that is not
 //! plainly a file or a directory ends the matter.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fullsend_fetch::cache::FileMode;
 use fullsend_origin::{TreeError, TreePath};
@@ -88,13 +88,14 @@ fn checked_path(path: &str) -> Result<TreePath, ListingFault> {
 pub(super) struct Listing<'a> {
     limits: &'a TreeLimits,
     files: BTreeMap<TreePath, ListedFile>,
+    directories: BTreeSet<TreePath>,
     bytes: u64,
 }
 
 impl<'a> Listing<'a> {
     /// Nothing yet.
     pub(super) fn new(limits: &'a TreeLimits) -> Self {
-        Self { limits, files: BTreeMap::new(), bytes: 0 }
+        Self { limits, files: BTreeMap::new(), directories: BTreeSet::new(), bytes: 0 }
     }
 
     /// Adds a file. Limits are checked at once, so that an endless listing ends here.
@@ -116,19 +117,39 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// All files in order. None of them may stand where another needs a directory.
+    /// Adds a directory.
+    pub(super) fn add_directory(&mut self, path: TreePath) {
+        self.directories.insert(path);
+    }
+
+    /// All files in order.
+    ///
+    /// No file may stand where another needs a directory, and every directory must have files: git keeps no others, so
+    /// a directory without any means that the listing is not complete.
     pub(super) fn finish(self) -> Result<Vec<ListedFile>, ForgeError> {
+        let mut missing = self.directories;
         for path in self.files.keys() {
-            let parents = path.as_str().match_indices('/').filter_map(|(at, _)| path.as_str().get(..at));
-            let mut clashes =
-                parents.filter(|parent| TreePath::parse(parent).is_ok_and(|it| self.files.contains_key(&it)));
-            if let Some(parent) = clashes.next() {
-                let path = parent.to_owned();
-                return Err(ForgeError::Listing { path, source: ListingFault::FileAndDirectory });
+            for parent in parents(path) {
+                if self.files.contains_key(&parent) {
+                    let path = parent.to_string();
+                    return Err(ForgeError::Listing { path, source: ListingFault::FileAndDirectory });
+                }
+                missing.remove(&parent);
             }
         }
-        Ok(self.files.into_values().collect())
+        match missing.pop_first() {
+            Some(path) => {
+                Err(ForgeError::Listing { path: path.to_string(), source: ListingFault::Incomplete })
+            }
+            None => Ok(self.files.into_values().collect()),
+        }
     }
+}
+
+/// The directories around a file, from the top down.
+fn parents(path: &TreePath) -> impl Iterator<Item = TreePath> {
+    let text = path.as_str();
+    text.match_indices('/').filter_map(move |(at, _)| TreePath::parse(text.get(..at)?).ok())
 }
 
 #[cfg(test)]

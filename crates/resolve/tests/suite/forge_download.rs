@@ -189,16 +189,20 @@ fn long_listings_have_pages() {
 
 #[test]
 fn files_are_under_way_at_once_but_not_too_many() {
-    let files: Vec<TestFile> = (0..40).map(|at| TestFile::new(&format!("s/{at}"), format!("{at}"))).collect();
-    for (concurrency, dialect) in
-        [(8, Dialect::GitHub), (8, Dialect::GitLab), (3, Dialect::GitHub), (1, Dialect::GitLab)]
-    {
+    let files: Vec<TestFile> = (0..24).map(|at| TestFile::new(&format!("s/{at}"), format!("{at}"))).collect();
+    // The latency is long enough for all to arrive on a busy machine while the first still waits.
+    for (concurrency, latency, dialect) in [
+        (8, 300, Dialect::GitHub),
+        (8, 300, Dialect::GitLab),
+        (3, 150, Dialect::GitHub),
+        (1, 1, Dialect::GitLab),
+    ] {
         let (mut world, commit) = World::holding(&files);
-        world.forge.set_latency(Duration::from_millis(50));
+        world.forge.set_latency(Duration::from_millis(latency));
         world.concurrency = NonZeroUsize::new(concurrency).unwrap();
-        assert_eq!(world.download(&dialect.tree(&commit, "s")).unwrap().files.len(), 40);
+        assert_eq!(world.download(&dialect.tree(&commit, "s")).unwrap().files.len(), 24);
         assert_eq!(world.forge.most_at_once(), concurrency, "{dialect:?}");
-        assert_eq!(world.asked().len(), 41);
+        assert_eq!(world.asked().len(), 25);
     }
 }
 

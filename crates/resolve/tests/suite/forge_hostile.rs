@@ -56,6 +56,7 @@ fn listings_that_contradict_themselves_are_refused() {
     assert_eq!(refused(|forge| forge.list_also("a", "100644")), "forge-bad-listing");
     assert_eq!(refused(|forge| forge.list_also("a/x", "100644")), "forge-bad-listing");
     assert_eq!(refused(|forge| forge.list_also("b", "100644")), "forge-bad-listing");
+    assert_eq!(refused(|forge| forge.list_also("d", "040000")), "forge-bad-listing", "files are missing");
     assert_eq!(refused(|forge| forge.list_also("d", "100600")), "forge-entry-special");
     assert_eq!(refused(|forge| forge.list_also("d", "060000")), "forge-entry-special");
 }

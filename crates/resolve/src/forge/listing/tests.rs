@@ -1,4 +1,5 @@
 use fullsend_fetch::cache::FileMode;
+use fullsend_origin::TreePath;
 
 use super::{Checked, Entry, Listing};
 use crate::forge::{BlobId, ForgeError, ListedFile, ListingFault, TreeLimits};
@@ -118,6 +119,20 @@ fn no_path_occurs_twice_and_no_file_has_files_below() {
     }
     let paths: Vec<String> = listing.finish().unwrap().iter().map(|file| file.path.to_string()).collect();
     assert_eq!(paths, ["a.b", "a/c", "ab", "b"]);
+}
+
+#[test]
+fn a_directory_without_files_is_a_hole_in_the_listing() {
+    let limits = TreeLimits::default();
+    let mut listing = Listing::new(&limits);
+    listing.add(file("a/b/c")).unwrap();
+    listing.add_directory(TreePath::parse("a").unwrap());
+    listing.add_directory(TreePath::parse("a/b").unwrap());
+    listing.add_directory(TreePath::parse("a/bc").unwrap());
+    let error = listing.finish().unwrap_err();
+    assert!(
+        matches!(&error, ForgeError::Listing { path, source: ListingFault::Incomplete } if path == "a/bc")
+    );
 }
 
 #[test]
