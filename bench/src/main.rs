@@ -5,7 +5,9 @@
 //! whether a test passes: they depend on the machine and on what else it does.
 #![expect(clippy::print_stdout, reason = "the report is this program's product")]
 
+mod cache;
 mod lint;
+mod resolve;
 mod samples;
 mod startup;
 
@@ -47,8 +49,12 @@ struct Benchmark {
 }
 
 /// Every benchmark there is.
-const BENCHMARKS: &[Benchmark] =
-    &[Benchmark { name: "startup", run: startup::run }, Benchmark { name: "lint", run: lint::run }];
+const BENCHMARKS: &[Benchmark] = &[
+    Benchmark { name: "startup", run: startup::run },
+    Benchmark { name: "lint", run: lint::run },
+    Benchmark { name: "cache", run: cache::run },
+    Benchmark { name: "resolve", run: resolve::run },
+];
 
 fn main() -> Result<()> {
     let cli = Cli::parse();

@@ -23,7 +23,17 @@ const ALLOWED: &[Row] = &[
         "fullsend",
         &["fullsend-resolve", "fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"],
     ),
-    ("fullsend-bench", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
+    (
+        "fullsend-bench",
+        &[
+            "fullsend-fetch",
+            "fullsend-harness",
+            "fullsend-origin",
+            "fullsend-resolve",
+            "fullsend-testkit",
+            "fullsend-yaml",
+        ],
+    ),
     ("xtask", &[]),
 ];
 
