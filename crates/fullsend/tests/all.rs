@@ -17,6 +17,7 @@ mod suite {
     mod remote;
     mod running;
     mod schema;
+    mod self_hosted;
     mod show;
     mod start;
 }
