@@ -15,8 +15,10 @@ mod suite {
     mod malformed;
     mod pinning;
     mod remote;
+    mod remote_bases;
     mod running;
     mod schema;
     mod show;
+    mod skill_graphs;
     mod start;
 }
