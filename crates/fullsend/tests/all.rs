@@ -15,9 +15,11 @@ mod suite {
     mod malformed;
     mod pinning;
     mod remote;
+    mod remote_bases;
     mod running;
     mod schema;
     mod self_hosted;
     mod show;
+    mod skill_graphs;
     mod start;
 }

@@ -146,6 +146,11 @@ impl Library {
         self.provided.insert(url.to_string(), loaded);
     }
 
+    /// Forgets the remote bases that were provided: they were prepared for one harness on one platform.
+    pub fn withdraw(&mut self) {
+        self.provided.clear();
+    }
+
     /// A remote base that was provided.
     pub(crate) fn provided(&self, url: &PinnedUrl) -> Option<&Loaded> {
         self.provided.get(&url.to_string())

@@ -5,7 +5,7 @@ use std::fmt;
 use fullsend_origin::{PinnedUrl, Reference};
 use fullsend_yaml::{Located, Location};
 
-use crate::schema::{HarnessFile, SkillEntry};
+use crate::schema::{ForgeOverlay, HarnessFile, HostFile, SkillEntry, ValidationLoop};
 use crate::value::{ExecutablePath, ProviderSource, Resource};
 
 /// What a resource is used as.
@@ -108,23 +108,30 @@ pub fn resources(harness: &HarnessFile) -> Vec<ResourceUse<'_>> {
     list.executable("pre_script", harness.pre_script.as_ref(), ResourceKind::Script);
     list.executable("post_script", harness.post_script.as_ref(), ResourceKind::Script);
     list.executable("agent_input", harness.agent_input.as_ref(), ResourceKind::Directory);
-    if let Some(validation) = &harness.validation_loop {
-        list.executable("validation_loop.script", validation.script.as_ref(), ResourceKind::Script);
-        if let Some(schema) = &validation.schema {
-            list.template(
-                Field { key: "validation_loop.schema", index: None, part: "" },
-                schema,
-                ResourceKind::File,
-            );
-        }
-    }
-    list.host_files(harness);
+    list.validation(harness.validation_loop.as_ref());
+    list.host_files(harness.host_files.as_deref().unwrap_or_default());
     for (index, server) in harness.api_servers.iter().flatten().enumerate() {
         if let Some(script) = &server.script {
             let field = Field { key: "api_servers", index: Some(index), part: ".script" };
             list.push(field, script.at, ResourceKind::Script, Source::Local(script.as_str()));
         }
     }
+    list.0
+}
+
+/// The resources that an overlay names itself, as [`resources`] lists those of a harness.
+#[must_use]
+pub fn overlay_resources(overlay: &ForgeOverlay) -> Vec<ResourceUse<'_>> {
+    let mut list = Collector(Vec::new());
+    list.declarative("policy", overlay.policy.as_ref(), ResourceKind::File);
+    list.skills(overlay.skills.as_deref().unwrap_or_default());
+    let profiles = overlay.openshell.as_ref().and_then(|openshell| openshell.profiles.as_deref());
+    list.many("openshell.profiles", profiles, ResourceKind::Profile);
+    list.providers(overlay.providers.as_deref().unwrap_or_default());
+    list.executable("pre_script", overlay.pre_script.as_ref(), ResourceKind::Script);
+    list.executable("post_script", overlay.post_script.as_ref(), ResourceKind::Script);
+    list.validation(overlay.validation_loop.as_ref());
+    list.host_files(overlay.host_files.as_deref().unwrap_or_default());
     list.0
 }
 
@@ -204,8 +211,17 @@ impl<'h> Collector<'h> {
         self.push(field, path.at, kind, source);
     }
 
-    fn host_files(&mut self, harness: &'h HarnessFile) {
-        for (index, file) in harness.host_files.iter().flatten().enumerate() {
+    fn validation(&mut self, validation: Option<&'h ValidationLoop>) {
+        let Some(validation) = validation else { return };
+        self.executable("validation_loop.script", validation.script.as_ref(), ResourceKind::Script);
+        if let Some(schema) = &validation.schema {
+            let field = Field { key: "validation_loop.schema", index: None, part: "" };
+            self.template(field, schema, ResourceKind::File);
+        }
+    }
+
+    fn host_files(&mut self, files: &'h [HostFile]) {
+        for (index, file) in files.iter().enumerate() {
             let Some(src) = &file.src else { continue };
             let optional = file.optional.as_ref().is_some_and(|optional| optional.value);
             let kind = if optional { ResourceKind::OptionalFile } else { ResourceKind::File };

@@ -14,28 +14,33 @@ use std::sync::Arc;
 use fullsend_fetch::audit::FetchType;
 use fullsend_harness::compose::Composition;
 use fullsend_harness::config::Configuration;
-use fullsend_harness::resources::{Source, resources};
-use fullsend_harness::schema::HarnessFile;
+use fullsend_harness::resources::{ResourceUse, overlay_resources, resources};
+use fullsend_harness::schema::{ForgeOverlay, HarnessFile};
+use fullsend_harness::value::Platform;
 use fullsend_harness::{Library, Loaded, localize, rules};
 use fullsend_origin::{AllowList, PinnedUrl, Reference, Sha256Digest};
 use fullsend_yaml::{Diagnostic, Location};
 
 use crate::dependency::Dependency;
-use crate::error::{DependencyError, ResolveError};
+use crate::error::{DependencyError, PinnedBy, ResolveError};
 use crate::permission::organisation;
 use crate::resolver::{Resolver, broken, dependency};
 use crate::store::{Shape, Want};
 use beside::Beside;
+pub(crate) use beside::names_commit;
 
 impl Resolver {
-    /// Composes a harness, fetching remote bases as they are met.
+    /// Composes a harness, fetching remote bases as they are met. Bases that were provided for another harness or
+    /// platform are not used: what they name was fetched for that one, and is recorded there.
     pub(crate) async fn compose(
         &self,
         library: &mut Library,
         configuration: &Configuration,
         path: &Path,
+        files: Files,
         dependencies: &mut Vec<Dependency>,
     ) -> Result<Composition, ResolveError> {
+        library.withdraw();
         loop {
             let mut problems = Vec::new();
             let composition = library.compose(path, &mut problems);
@@ -50,7 +55,7 @@ impl Resolver {
             let Reference::Remote(url) = base.value.reference() else {
                 return Err(broken(library, problems));
             };
-            let loaded = self.remote_base(library, &configuration.allow, url, dependencies).await?;
+            let loaded = self.remote_base(library, &configuration.allow, url, files, dependencies).await?;
             library.provide(url, loaded);
         }
     }
@@ -61,6 +66,7 @@ impl Resolver {
         library: &mut Library,
         org: &AllowList,
         url: &PinnedUrl,
+        files: Files,
         dependencies: &mut Vec<Dependency>,
     ) -> Result<Loaded, ResolveError> {
         let want = Want {
@@ -82,12 +88,11 @@ impl Resolver {
             return Err(broken(library, problems));
         }
         let Some(harness) = loaded.harness.clone() else { return Err(broken(library, problems)) };
+        let Files::Of(platform) = files else { return Ok(loaded) };
         let beside = Beside { resolver: self, base: url, org };
-        let places = self.places(&harness, &beside, dependencies).await?;
-        let harness = HarnessFile {
-            agent_input: None,
-            ..localize(harness.as_ref().clone(), &|at| places.get(&at).cloned())
-        };
+        let active = only_active(harness.as_ref().clone(), platform);
+        let places = self.places(&active, platform, &beside, dependencies).await?;
+        let harness = localize(active, &|at| places.get(&at).cloned());
         Ok(Loaded { harness: Some(Arc::new(harness)), ..loaded })
     }
 
@@ -95,22 +100,54 @@ impl Resolver {
     async fn places(
         &self,
         harness: &HarnessFile,
+        platform: Option<Platform>,
         beside: &Beside<'_>,
         dependencies: &mut Vec<Dependency>,
     ) -> Result<HashMap<Location, PathBuf>, ResolveError> {
+        let named = resources(harness).into_iter().map(|resource| (resource.label(), resource));
+        let overlay = platform.and_then(|platform| Some((platform, active_overlay(harness, platform)?)));
+        let overlaid = overlay.into_iter().flat_map(|(platform, overlay)| {
+            let prefix = format!("forge.{}.", platform.as_str());
+            let label = move |resource: &ResourceUse<'_>| format!("{prefix}{}", resource.label());
+            overlay_resources(overlay).into_iter().map(move |resource| (label(&resource), resource))
+        });
         let mut places = HashMap::new();
-        for resource in resources(harness) {
-            if let Source::Local(written) = resource.source
-                && let Some(found) = beside.fetch(&resource, written).await?
-            {
-                places.insert(resource.at, found.path.clone());
-                if !dependencies.iter().any(|known| known.url == found.dependency.url) {
-                    dependencies.push(found.dependency);
-                }
+        for (label, resource) in named.chain(overlaid) {
+            let Some(found) = beside.fetch(&label, &resource).await? else { continue };
+            places.insert(resource.at, found.path.clone());
+            if !dependencies.iter().any(|known| known.url == found.dependency.url) {
+                dependencies.push(found.dependency);
+            }
+            if dependencies.len() > self.limits.max_resources {
+                return Err(ResolveError::TooMany { limit: self.limits.max_resources });
             }
         }
         Ok(places)
     }
+}
+
+/// Which of the files beside remote bases are fetched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Files {
+    /// None of them: only what the bases say is of interest.
+    None,
+    /// Those that a platform uses; overlays of others are not looked at.
+    Of(Option<Platform>),
+}
+
+fn active_overlay(harness: &HarnessFile, platform: Platform) -> Option<&ForgeOverlay> {
+    harness.forge.as_ref()?.platforms.get(&platform)?.as_ref()
+}
+
+/// A remote harness as far as it may be used here: without the input directory, which lies on another machine, and with
+/// nothing in the overlays of other platforms, whose paths were not fetched and would name files of this machine.
+fn only_active(mut harness: HarnessFile, platform: Option<Platform>) -> HarnessFile {
+    harness.agent_input = None;
+    let overlays = harness.forge.iter_mut().flat_map(|forge| &mut forge.platforms);
+    for (_, overlay) in overlays.filter(|(other, _)| Some(**other) != platform) {
+        *overlay = overlay.take().map(|_| ForgeOverlay::default());
+    }
+    harness
 }
 
 /// The text that was verified, read again only if it is still the same.
@@ -124,6 +161,7 @@ fn verified_text(path: &Path, url: &PinnedUrl) -> Result<String, DependencyError
             expected: url.digest(),
             actual,
             url: url.url().as_str().to_owned(),
+            pinned_by: PinnedBy::Reference,
         });
     }
     String::from_utf8(bytes).map_err(|_| unreadable("the base is not UTF-8".to_owned()))

@@ -3,7 +3,7 @@
 //! Levels are fetched concurrently; order, circles and depth are decided afterwards on the finished graph, so that they
 //! do not depend on which answer came first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub(crate) struct Node {
 #[derive(Debug, Default)]
 pub(crate) struct Closure {
     nodes: HashMap<String, Node>,
+    /// Remote resources of the harness that are no skills, which count too.
+    others: usize,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -37,9 +39,18 @@ pub(crate) struct Closure {
 pub(crate) struct Edge {
     pub(crate) field: String,
     pub(crate) url: PinnedUrl,
+    /// How deep what it leads to lies; what the harness names lies at 0.
+    pub(crate) level: usize,
+    /// The clean URL of the skill that makes it.
+    pub(crate) parent: Option<String>,
 }
 
 impl Closure {
+    /// An empty closure of a harness that has this many other remote resources.
+    pub(crate) fn beside(others: usize) -> Self {
+        Self { others, ..Self::default() }
+    }
+
     pub(crate) fn node(&self, url: &str) -> Option<&Node> {
         self.nodes.get(url)
     }
@@ -52,19 +63,18 @@ impl Closure {
         permissions: &Permissions,
         limits: &Limits,
     ) -> Result<(), ResolveError> {
-        let mut level = 0;
         let mut frontier = roots.to_vec();
         while !frontier.is_empty() {
             let wants = self.new_wants(store, &frontier, permissions, limits)?;
+            let (wants, levels): (Vec<Want>, Vec<usize>) = wants.into_iter().unzip();
             let answers = store.get_all(wants.clone(), limits.concurrency).await?;
             frontier.clear();
-            for (want, got) in wants.into_iter().zip(answers) {
+            for ((want, level), got) in wants.into_iter().zip(levels).zip(answers) {
                 let edges = self.edges(store, &want, &got, level, limits)?;
                 let dependencies = edges.iter().map(|edge| edge.url.url().as_str().to_owned()).collect();
                 frontier.extend(edges);
                 self.nodes.insert(want.url.url().as_str().to_owned(), Node { want, got, dependencies });
             }
-            level += 1;
         }
         Ok(())
     }
@@ -76,14 +86,19 @@ impl Closure {
         frontier: &[Edge],
         permissions: &Permissions,
         limits: &Limits,
-    ) -> Result<Vec<Want>, ResolveError> {
-        let mut wants: Vec<Want> = Vec::new();
+    ) -> Result<Vec<(Want, usize)>, ResolveError> {
+        let mut wants: Vec<(Want, usize)> = Vec::new();
         for edge in frontier {
             let clean = edge.url.url().as_str();
             let known = self.nodes.get(clean).map(|node| node.want.url.digest());
-            let queued =
-                wants.iter().find(|want| want.url.url().as_str() == clean).map(|want| want.url.digest());
+            let queued = wants.iter_mut().find(|(want, _)| want.url.url().as_str() == clean);
+            let queued = queued.map(|(want, level)| {
+                *level = edge.level.min(*level);
+                want.url.digest()
+            });
             if let Some(first) = known.or(queued) {
+                // Content cannot hold its own digest, so skills that lead back to themselves pin different ones.
+                self.circle(edge).map_or(Ok(()), |circle| Err(ResolveError::Circle { circle }))?;
                 same_digest(clean, first, edge.url.digest())?;
                 continue;
             }
@@ -97,9 +112,9 @@ impl Closure {
             want.allowed_by = permissions
                 .harness(edge.url.url().as_https())
                 .map_err(|error| store.refuse(&want, None, error))?;
-            wants.push(want);
+            wants.push((want, edge.level));
         }
-        if self.nodes.len() + wants.len() > limits.max_resources {
+        if self.nodes.len() + wants.len() + self.others > limits.max_resources {
             return Err(ResolveError::TooMany { limit: limits.max_resources });
         }
         Ok(wants)
@@ -133,9 +148,28 @@ impl Closure {
         let parent = want.url.url().as_https();
         let edge = |(index, reference): (usize, &String)| {
             let url = resolve_reference(parent, reference).map_err(refused)?;
-            Ok(Edge { field: format!("skills[{clean}:dep{index}]"), url })
+            let field = format!("skills[{clean}:dep{index}]");
+            Ok(Edge { field, url, level: level + 1, parent: Some(clean.to_owned()) })
         };
         manifest.dependencies.iter().enumerate().map(edge).collect()
+    }
+
+    /// The way from where an edge leads back to where it starts, if there is one.
+    fn circle(&self, edge: &Edge) -> Option<Vec<String>> {
+        let (start, end) = (edge.url.url().as_str(), edge.parent.as_deref()?);
+        let mut seen = HashSet::from([start]);
+        let mut ways = vec![vec![start]];
+        while let Some(way) = ways.pop() {
+            let last = way.last().copied()?;
+            if last == end {
+                return Some(way.into_iter().chain([start]).map(str::to_owned).collect());
+            }
+            let next = self.nodes.get(last).map(|node| node.dependencies.as_slice()).unwrap_or_default();
+            for url in next.iter().filter(|url| seen.insert(url.as_str())) {
+                ways.push(way.iter().copied().chain([url.as_str()]).collect());
+            }
+        }
+        None
     }
 
     /// The clean URLs reachable from `roots`, dependencies before what depends on them, each once.

@@ -3,6 +3,7 @@
 use fullsend_fetch::FetchError;
 use fullsend_fetch::audit::AuditError;
 use fullsend_fetch::cache::{CacheError, Corruption};
+use fullsend_harness::value::Platform;
 use fullsend_origin::{ForgeUrlError, Sha256Digest};
 use fullsend_yaml::{Diagnostic, SourceMap};
 use thiserror::Error;
@@ -75,6 +76,12 @@ pub enum ResolveError {
         /// The other.
         second: String,
     },
+    /// There are overlays, but none for the platform.
+    #[error("the harness has no `forge.{}`", platform.as_str())]
+    NoPlatform {
+        /// The platform that was asked for.
+        platform: Platform,
+    },
     /// The audit log cannot be written; what cannot be recorded is not done.
     #[error(transparent)]
     Audit(#[from] AuditError),
@@ -92,9 +99,21 @@ impl ResolveError {
             Self::TooMany { .. } => Some("raise `--max-resources`, or name fewer resources".to_owned()),
             Self::Conflict { .. } => Some("pin the URL to one digest everywhere".to_owned()),
             Self::Collision { .. } => Some("rename one of the directories, or remove the entry".to_owned()),
+            Self::NoPlatform { .. } => {
+                Some("add the overlay (`{}` changes nothing), or name another platform".to_owned())
+            }
             Self::Audit(error) => error.help(),
         }
     }
+}
+
+/// Where an expected digest is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PinnedBy {
+    /// In the reference itself.
+    Reference,
+    /// In the lock file, because a path beside a base has no pin.
+    Lock,
 }
 
 /// Why one dependency could not be had.
@@ -116,6 +135,8 @@ pub enum DependencyError {
         actual: Sha256Digest,
         /// The URL without its pin, for the command that accepts the new content.
         url: String,
+        /// Where the expected digest is written.
+        pinned_by: PinnedBy,
     },
     /// It is not in the cache, and the network may not be used.
     #[error("it is not in the cache, and the network may not be used")]
@@ -171,6 +192,9 @@ impl DependencyError {
     pub fn help(&self) -> Option<String> {
         match self {
             Self::NotAllowed { list } => Some(format!("add its prefix to {list}")),
+            Self::Mismatch { pinned_by: PinnedBy::Lock, .. } => {
+                Some("if you trust the new content, accept it with `fullsend lock NAME --update`".to_owned())
+            }
             Self::Mismatch { url, .. } => Some(format!(
                 "if you trust the new content, accept it with `fullsend pin --write FILE '{url}'`"
             )),

@@ -27,7 +27,7 @@ mod skill_file;
 mod store;
 
 pub use dependency::{Dependency, DependencyKind};
-pub use error::{DependencyError, ResolveError};
+pub use error::{DependencyError, PinnedBy, ResolveError};
 pub use pin::{PinPathError, pin_path, pin_url};
 pub use resolver::{FirstUse, Limits, Resolution, Resolver};
 pub use skill_file::SkillManifest;

@@ -5,14 +5,18 @@
 
 use std::path::{Path, PathBuf};
 
+use fullsend_fetch::audit::FetchType;
 use fullsend_harness::path;
 use fullsend_harness::schema::{HarnessFile, SkillEntry};
-use fullsend_origin::{PinnedUrl, has_scheme};
+use fullsend_origin::{HttpsUrl, PinnedUrl, has_scheme};
 use fullsend_yaml::Location;
 
 use crate::closure::{Edge, read_manifest};
+use crate::dependency::Dependency;
 use crate::error::{DependencyError, ResolveError};
+use crate::relative::resolve_reference;
 use crate::resolver::Resolver;
+use crate::store::{Refused, Store};
 
 /// What local skills depend on.
 #[derive(Debug, Default)]
@@ -27,10 +31,13 @@ pub(crate) struct Followed {
 pub(crate) fn follow(
     harness: &HarnessFile,
     root: &Path,
+    fetched: &[Dependency],
     resolver: &Resolver,
 ) -> Result<Followed, ResolveError> {
     let mut walk = Walk {
         root,
+        fetched,
+        store: &resolver.store,
         limit: resolver.limits.max_depth,
         open: Vec::new(),
         done: Vec::new(),
@@ -56,6 +63,10 @@ pub(crate) fn follow(
 
 struct Walk<'r> {
     root: &'r Path,
+    /// What was fetched from beside remote bases. A skill among it is not local, although it lies in the cache: its
+    /// references start at its URL and are pinned.
+    fetched: &'r [Dependency],
+    store: &'r Store,
     limit: usize,
     open: Vec<PathBuf>,
     done: Vec<PathBuf>,
@@ -79,8 +90,12 @@ impl Walk<'_> {
             return Err(ResolveError::TooDeep { url, depth: self.open.len(), limit: self.limit });
         }
         self.open.push(directory.to_owned());
+        let origin = self.fetched.iter().find(|dependency| dependency.path == directory);
         for (index, reference) in manifest.dependencies.iter().enumerate() {
-            self.reference(directory, index, reference, at)?;
+            match origin {
+                Some(skill) => self.beside_base(skill, index, reference)?,
+                None => self.reference(directory, index, reference, at)?,
+            }
         }
         self.open.pop();
         self.done.push(directory.to_owned());
@@ -101,7 +116,7 @@ impl Walk<'_> {
                 self.failed(directory, invalid(message, error.help()))
             })?;
             let field = format!("skills[{}:dep{index}]", directory.display());
-            self.found.remote.push(Edge { field, url });
+            self.found.remote.push(Edge { field, url, level: self.open.len(), parent: None });
             return Ok(());
         }
         let beside = path::normalize(&directory.parent().unwrap_or(self.root).join(reference));
@@ -111,6 +126,24 @@ impl Walk<'_> {
             return Err(self.failed(directory, invalid(message, Some("correct the path".to_owned()))));
         }
         self.visit(&beside, at)
+    }
+
+    /// A reference in a skill that lies beside a remote base.
+    fn beside_base(&mut self, skill: &Dependency, index: usize, reference: &str) -> Result<(), ResolveError> {
+        let refused = Refused {
+            field: &skill.field,
+            url: &skill.url,
+            digest: Some(skill.sha256),
+            fetch_type: FetchType::BaseSkill,
+            allowed_by: None,
+        };
+        let url = HttpsUrl::parse(&skill.url)
+            .map_err(|error| DependencyError::Reference { message: error.to_string(), help: None })
+            .and_then(|parent| resolve_reference(&parent, reference))
+            .map_err(|error| self.store.refuse_unpinned(&refused, error))?;
+        let field = format!("skills[{}:dep{index}]", skill.url);
+        self.found.remote.push(Edge { field, url, level: self.open.len(), parent: Some(skill.url.clone()) });
+        Ok(())
     }
 
     fn failed(&self, directory: &Path, error: DependencyError) -> ResolveError {

@@ -13,7 +13,7 @@ use fullsend_origin::{RemoteUrl, Sha256Digest, Sha256Hasher};
 use jiff::Timestamp;
 
 use crate::dependency::{Dependency, DependencyKind};
-use crate::lock::{Expected, LockFile, LockedDependency, LockedHarness, LockedKind, LockedPath};
+use crate::lock::{Expected, LockFile, LockProblem, LockedDependency, LockedHarness, LockedKind, LockedPath};
 use crate::resolver::Limits;
 
 /// What decides what a harness resolves to, as digests.
@@ -21,9 +21,8 @@ use crate::resolver::Limits;
 pub struct Inputs {
     /// The harness file itself.
     pub harness: Sha256Digest,
-    /// Local bases, the organisation's list, limits. `None` when there are no local bases: then the harness file decides
-    /// alone, and the entry reads as older tools write it.
-    pub composed: Option<Sha256Digest>,
+    /// Everything else: local bases, the organisation's list, limits.
+    pub composed: Sha256Digest,
 }
 
 impl Inputs {
@@ -42,9 +41,6 @@ impl Inputs {
             library.compose(path, &mut unreported).map(|composition| composition.chain).unwrap_or_default();
         let harness = Sha256Digest::of(&std::fs::read(path)?);
         let bases: Vec<_> = chain.iter().skip(1).filter(|link| link.is_file()).collect();
-        if bases.is_empty() {
-            return Ok(Self { harness, composed: None });
-        }
         let mut hasher = Sha256Hasher::new();
         for base in bases {
             hasher.update(Sha256Digest::of(&std::fs::read(base)?).as_bytes());
@@ -54,18 +50,20 @@ impl Inputs {
             hasher.update(b"\n");
         }
         hasher.update(format!("{} {}\n", limits.max_depth, limits.max_resources).as_bytes());
-        Ok(Self { harness, composed: Some(hasher.finish()) })
+        Ok(Self { harness, composed: hasher.finish() })
     }
 }
 
-/// The platforms that a harness is locked for: those it has an overlay for, else none in particular.
+/// The platforms that a harness is locked for: none in particular, and those it has an overlay for. An overlay may replace
+/// what the harness names, so that what is used without one is not covered by the passes with one.
 #[must_use]
 pub fn platforms(harness: &HarnessFile) -> Vec<Option<Platform>> {
     let configured = harness.forge.iter().flat_map(|forge| &forge.platforms);
     let mut platforms: Vec<Option<Platform>> =
         configured.filter(|(_, overlay)| overlay.is_some()).map(|(platform, _)| Some(*platform)).collect();
     platforms.sort_by_key(|platform| platform.map(Platform::as_str));
-    if platforms.is_empty() { vec![None] } else { platforms }
+    platforms.insert(0, None);
+    platforms
 }
 
 /// The entry that records what a harness resolved to on each platform. What is the same everywhere is recorded once.
@@ -94,7 +92,7 @@ pub fn locked_harness(
     LockedHarness {
         source,
         sha256: inputs.harness,
-        composed_sha256: inputs.composed,
+        composed_sha256: Some(inputs.composed),
         resolved_at: now,
         dependencies,
     }
@@ -142,6 +140,61 @@ pub fn locked_digests(
         .filter(|entry| entry.platform.is_none() || entry.platform == platform)
         .map(|entry| (entry.url.as_str().to_owned(), entry.sha256))
         .collect()
+}
+
+/// What is wrong with the lock file's entry of a harness, as far as the files of the fullsend directory tell; nothing is
+/// fetched. What a remote base contributes is therefore not looked at, and because it moves the positions of what the
+/// harness adds to a list, references are then looked up by their URL.
+#[must_use]
+pub fn problems(
+    lock: &LockFile,
+    name: &str,
+    harness: &HarnessFile,
+    inputs: &Inputs,
+    wanted: &[Option<Platform>],
+) -> Vec<LockProblem> {
+    // Without a current entry every reference would say the same.
+    if let Some(problem) = lock.changed(name, inputs.harness, Some(inputs.composed)) {
+        return vec![problem];
+    }
+    let references = wanted.iter().flat_map(|platform| expected(harness, *platform));
+    references
+        .filter_map(|mut reference| {
+            if harness.base.is_some()
+                && let Some(entry) = lock.by_url(name, &reference.url, reference.platform)
+            {
+                reference.field.clone_from(&entry.field);
+            }
+            lock.find(name, &reference).err()
+        })
+        .collect()
+}
+
+/// Whether the lock file has what a harness was resolved to on a platform.
+///
+/// # Errors
+/// The first dependency that it does not have, or has with another digest.
+pub fn agrees(
+    lock: &LockFile,
+    name: &str,
+    platform: Option<Platform>,
+    dependencies: &[Dependency],
+) -> Result<(), LockProblem> {
+    for dependency in dependencies {
+        let Ok(url) = RemoteUrl::parse(&dependency.url) else { continue };
+        let field = lock.by_url(name, &url, platform).map(|entry| entry.field.clone());
+        lock.find(
+            name,
+            &Expected {
+                field: field.unwrap_or_else(|| dependency.field.clone()),
+                platform,
+                url,
+                pin: Some(dependency.sha256),
+                kind: kind(dependency.kind),
+            },
+        )?;
+    }
+    Ok(())
 }
 
 /// The references that a composed harness itself makes on a platform; the lock file must not contradict them.

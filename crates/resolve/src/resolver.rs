@@ -11,12 +11,14 @@ use fullsend_harness::resources::{ResourceKind, ResourceUse, Source, resources};
 use fullsend_harness::schema::{HarnessFile, SkillEntry};
 use fullsend_harness::value::Platform;
 use fullsend_harness::{Library, localize};
-use fullsend_origin::{PinnedUrl, Sha256Digest};
+use fullsend_origin::{ForgeHosts, ForgeUrl, HttpsUrl, PinnedUrl, RawGitHubUrl, Sha256Digest};
 use fullsend_yaml::{Diagnostic, Location};
 
+use crate::base::{Files, names_commit};
 use crate::closure::{Closure, Edge, same_digest};
 use crate::dependency::{Dependency, DependencyKind};
-use crate::error::ResolveError;
+use crate::error::{DependencyError, ResolveError};
+use crate::locking::platforms;
 use crate::permission::Permissions;
 use crate::store::{Got, Shape, Store, Want};
 
@@ -111,24 +113,45 @@ impl Resolver {
         platform: Option<Platform>,
     ) -> Result<Resolution, ResolveError> {
         let mut bases = Vec::new();
-        let composition = self.compose(library, configuration, path, &mut bases).await?;
+        let files = Files::Of(platform);
+        let composition = self.compose(library, configuration, path, files, &mut bases).await?;
         let composed = composition.harness.as_ref().clone();
         let harness = match platform {
-            Some(platform) => overlay(composed.clone(), platform).unwrap_or(composed),
+            Some(platform) => overlay(composed, platform).ok_or(ResolveError::NoPlatform { platform })?,
             None => composed,
         };
         let permissions = Permissions::new(&harness, &configuration.allow);
-        let direct = Direct::of(&harness, library, self)?;
+        let direct = Direct::of(&harness, library, &bases, self)?;
         let wants = self.file_wants(&direct, &permissions)?;
-        let mut closure = Closure::default();
+        let others = bases.len() + wants.iter().filter(|want| !direct.has_skill(&want.url)).count();
+        let mut closure = Closure::beside(others);
         closure.fetch(&self.store, &direct.skills, &permissions, &self.limits).await?;
         let files = self.files(wants, &closure).await?;
         let order = closure.in_order(&direct.skills)?;
-        let assembled = Assembly { direct: &direct, closure: &closure, files: &files, order: &order };
-        let mut dependencies = bases;
-        dependencies.extend(assembled.dependencies());
+        let at = composition.start();
+        let assembled = Assembly { direct: &direct, closure: &closure, files: &files, order: &order, at };
+        let own = assembled.dependencies();
         let harness = assembled.harness(harness)?;
-        Ok(Resolution { harness, dependencies, warnings: closure.warnings, chain: composition.chain })
+        let mut warnings = closure.warnings;
+        warnings.extend(own.iter().filter_map(|dependency| movable(dependency, self.store.hosts())));
+        let dependencies = bases.into_iter().chain(own).collect();
+        Ok(Resolution { harness, dependencies, warnings, chain: composition.chain })
+    }
+
+    /// The platforms that a harness is to be locked for. Its bases are fetched, because they may bring overlays; what
+    /// they and the harness name is not.
+    ///
+    /// # Errors
+    /// When the harness cannot be composed.
+    pub async fn platforms(
+        &self,
+        library: &mut Library,
+        configuration: &Configuration,
+        path: &Path,
+    ) -> Result<Vec<Option<Platform>>, ResolveError> {
+        let mut bases = Vec::new();
+        let composition = self.compose(library, configuration, path, Files::None, &mut bases).await?;
+        Ok(platforms(&composition.harness))
     }
 
     /// Everything that is not a skill: files, and plugins. All of it must be permitted before anything is fetched.
@@ -138,6 +161,9 @@ impl Resolver {
             let clean = url.url().as_str();
             if let Some(queued) = wants.iter().find(|want| want.url.url().as_str() == clean) {
                 same_digest(clean, queued.url.digest(), url.digest())?;
+                if queued.shape != use_of.shape {
+                    return Err(self.store.refuse(queued, None, both_shapes(&use_of.label)));
+                }
                 continue;
             }
             let mut want = Want {
@@ -152,7 +178,8 @@ impl Resolver {
                 .map_err(|error| self.store.refuse(&want, None, error))?;
             wants.push(want);
         }
-        if wants.len() + direct.skills.len() > self.limits.max_resources {
+        let files = wants.iter().filter(|want| !direct.has_skill(&want.url)).count();
+        if files + direct.skills.len() > self.limits.max_resources {
             return Err(ResolveError::TooMany { limit: self.limits.max_resources });
         }
         Ok(wants)
@@ -167,6 +194,9 @@ impl Resolver {
         let mut missing = Vec::new();
         for want in wants {
             match closure.node(want.url.url().as_str()) {
+                Some(node) if want.shape == Shape::File => {
+                    return Err(self.store.refuse(&want, None, both_shapes(&node.want.field)));
+                }
                 Some(node) => {
                     same_digest(want.url.url().as_str(), node.want.url.digest(), want.url.digest())?
                 }
@@ -197,8 +227,13 @@ struct Direct {
 }
 
 impl Direct {
-    fn of(harness: &HarnessFile, library: &Library, resolver: &Resolver) -> Result<Self, ResolveError> {
-        let local = crate::local_skills::follow(harness, library.root(), resolver)?;
+    fn of(
+        harness: &HarnessFile,
+        library: &Library,
+        fetched: &[Dependency],
+        resolver: &Resolver,
+    ) -> Result<Self, ResolveError> {
+        let local = crate::local_skills::follow(harness, library.root(), fetched, resolver)?;
         let mut direct = Self {
             skills: Vec::new(),
             skill_places: Vec::new(),
@@ -213,12 +248,16 @@ impl Direct {
         Ok(direct)
     }
 
+    fn has_skill(&self, url: &PinnedUrl) -> bool {
+        self.skills.iter().any(|skill| skill.url.url() == url.url())
+    }
+
     fn add(&mut self, resource: &ResourceUse<'_>, url: &PinnedUrl) {
         let label = resource.label();
         match resource.kind {
             ResourceKind::Skill => {
                 self.skill_places.push((resource.at, url.url().as_str().to_owned()));
-                self.skills.push(Edge { field: label, url: url.clone() });
+                self.skills.push(Edge { field: label, url: url.clone(), level: 0, parent: None });
             }
             ResourceKind::Plugin => {
                 self.others.push((Use { label, at: resource.at, shape: Shape::Directory }, url.clone()));
@@ -241,6 +280,8 @@ struct Assembly<'a> {
     closure: &'a Closure,
     files: &'a HashMap<String, (Want, Got)>,
     order: &'a [String],
+    /// Where skills that nobody wrote into the harness are said to be written.
+    at: Location,
 }
 
 impl Assembly<'_> {
@@ -276,15 +317,34 @@ impl Assembly<'_> {
             .collect();
         let mut harness = localize(harness, &|at| places.get(&at).cloned());
         let named: Vec<&str> = self.direct.skill_places.iter().map(|(_, url)| url.as_str()).collect();
-        let at = harness.role.as_ref().map(|role| role.at);
         let transitive = self.order.iter().filter(|url| !named.contains(&url.as_str()));
-        let added = transitive.filter_map(|url| SkillEntry::at_path(&self.path_of(url)?, at?));
+        let added = transitive.filter_map(|url| SkillEntry::at_path(&self.path_of(url)?, self.at));
         let mut skills = harness.skills.take().unwrap_or_default();
         skills.extend(self.direct.local_skills.iter().cloned());
         skills.extend(added);
         distinct_names(&skills)?;
         harness.skills = if skills.is_empty() { None } else { Some(skills) };
         Ok(harness)
+    }
+}
+
+/// Says that a reference may lead elsewhere tomorrow: the pin then refuses what it finds.
+fn movable(dependency: &Dependency, hosts: &ForgeHosts) -> Option<String> {
+    let url = HttpsUrl::parse(&dependency.url).ok()?;
+    let forge = ForgeUrl::parse(&url, hosts).is_ok() || RawGitHubUrl::parse(&url).is_ok();
+    (forge && !names_commit(&url, hosts)).then(|| {
+        format!(
+            "`{}` names a branch or tag: `{}` stops resolving when that moves; name a commit instead",
+            dependency.field, dependency.url
+        )
+    })
+}
+
+/// One URL cannot be a file here and a directory there.
+fn both_shapes(other: &str) -> DependencyError {
+    DependencyError::Reference {
+        message: format!("the URL is needed as a file and, by `{other}`, as a directory"),
+        help: Some("name the file itself where a file is needed".to_owned()),
     }
 }
 

@@ -1,12 +1,12 @@
 //! One way to verified content: allow-list, cache, network, digest, cache, audit log — in this order, for everything.
 
+mod first_use;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use fullsend_fetch::audit::{FetchType, Refusal, Source, Success};
-use fullsend_fetch::cache::{
-    EntryId, FileHit, IndexState, Listing, Lookup, TreeFile, TreeHit, UrlIndex, content_name,
-};
+use fullsend_fetch::cache::{CacheError, EntryId, FileHit, Listing, Lookup, TreeFile, TreeHit, content_name};
 use fullsend_fetch::get::Mode;
 use fullsend_fetch::{Audit, Cache, Fetcher, Request};
 use fullsend_origin::{
@@ -17,8 +17,10 @@ use jiff::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::error::{DependencyError, ResolveError};
+use crate::error::{DependencyError, PinnedBy, ResolveError};
 use crate::forge::{DEFAULT_CONCURRENCY, ForgeError, Forges, TreeLimits, download_directory};
+
+pub(crate) use first_use::Place;
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -40,6 +42,21 @@ pub(crate) struct Want {
 pub(crate) enum Shape {
     File,
     Directory,
+}
+
+/// What is not given, as far as it is known.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Refused<'r> {
+    /// Where the harness names it.
+    pub(crate) field: &'r str,
+    /// The URL, perhaps not a valid one.
+    pub(crate) url: &'r str,
+    /// The digest that was asked for.
+    pub(crate) digest: Option<Sha256Digest>,
+    /// On whose behalf.
+    pub(crate) fetch_type: FetchType,
+    /// The allow-list entry that would permit it.
+    pub(crate) allowed_by: Option<&'r str>,
 }
 
 /// What was got.
@@ -79,53 +96,6 @@ impl Store {
         &self.hosts
     }
 
-    /// The digest of content that nothing pins: the one seen first, from the index or, once, from the network.
-    pub(crate) async fn first_use(
-        self: &Arc<Self>,
-        field: &str,
-        url: &RemoteUrl,
-        shape: Shape,
-        fetch_type: FetchType,
-        allowed_by: &str,
-    ) -> Result<Sha256Digest, ResolveError> {
-        let unpinned = Want {
-            field: field.to_owned(),
-            url: PinnedUrl::new(url.clone(), Sha256Digest::of(b"")),
-            shape,
-            allowed_by: allowed_by.to_owned(),
-            fetch_type,
-        };
-        let seen = self.first_seen(url, shape).await;
-        seen.map_err(|error| self.refuse(&unpinned, Some(allowed_by), error))
-    }
-
-    async fn first_seen(&self, url: &RemoteUrl, shape: Shape) -> Result<Sha256Digest, DependencyError> {
-        let index = UrlIndex::new(&self.cache);
-        if let Some(digest) = index.get(url.as_str())? {
-            return Ok(digest);
-        }
-        if self.fetcher.rules().mode == Mode::Offline {
-            return Err(DependencyError::Offline);
-        }
-        let digest = match shape {
-            Shape::File => {
-                let fetched = self.fetcher.get(&Request::new(&file_address(url, &self.hosts)?)).await?;
-                self.cache.put_file(url, &fetched.bytes)?;
-                fetched.digest
-            }
-            Shape::Directory => {
-                let forge_url = ForgeUrl::parse(url.as_https(), &self.hosts)?;
-                let files = download(&self.forges, &forge_url).await?;
-                self.cache.put_tree(url, &files, Listing::Full)?;
-                digest_of(&files)?
-            }
-        };
-        if let IndexState::Damaged { reason } = index.record([(url.as_str().to_owned(), digest)])? {
-            tracing::warn!(%reason, "the URL index was damaged and is written anew");
-        }
-        Ok(digest)
-    }
-
     /// Gets many things at once, at most `concurrency` at a time; the answers are in the order of the wishes.
     pub(crate) async fn get_all(
         self: &Arc<Self>,
@@ -143,7 +113,9 @@ impl Store {
             });
         }
         let mut answers: Vec<Option<Result<Got, ResolveError>>> = (0..count).map(|_| None).collect();
-        while let Some(Ok((index, answer))) = running.join_next().await {
+        while let Some(joined) = running.join_next().await {
+            // An answer that is missing would give every later wish the content of another.
+            let (index, answer) = joined.unwrap_or_else(|error| std::panic::resume_unwind(Box::new(error)));
             if let Some(slot) = answers.get_mut(index) {
                 *slot = Some(answer);
             }
@@ -153,12 +125,20 @@ impl Store {
 
     /// Gets one thing and records it, or records why not.
     pub(crate) async fn get(self: &Arc<Self>, want: &Want) -> Result<Got, ResolveError> {
+        self.get_from(want, Source::Cache).await
+    }
+
+    /// As [`Store::get`], for something that was put into the cache from `source` a moment ago.
+    pub(crate) async fn get_from(self: &Arc<Self>, want: &Want, source: Source) -> Result<Got, ResolveError> {
         let got = match want.shape {
             Shape::File => self.file(want).await,
             Shape::Directory => self.directory(want).await,
         };
         match got {
-            Ok(got) => {
+            Ok(mut got) => {
+                if source == Source::Network {
+                    got.source = source;
+                }
                 self.audit.success(&Success {
                     url: want.url.url().as_str(),
                     digest: want.url.digest(),
@@ -179,18 +159,33 @@ impl Store {
         allowed_by: Option<&str>,
         error: DependencyError,
     ) -> ResolveError {
-        let recorded = self.audit.refusal(&Refusal {
+        let digest = Some(want.url.digest());
+        let refused = Refused {
+            field: &want.field,
             url: want.url.url().as_str(),
-            digest: Some(want.url.digest()),
+            digest,
             fetch_type: want.fetch_type,
             allowed_by,
+        };
+        self.refuse_unpinned(&refused, error)
+    }
+
+    /// As [`Store::refuse`], for something whose URL or digest is not known.
+    pub(crate) fn refuse_unpinned(&self, refused: &Refused<'_>, error: DependencyError) -> ResolveError {
+        // A query may hold a secret, and what is no path beside a base may hold anything.
+        let url = refused.url.split(['?', '#']).next().unwrap_or_default();
+        let recorded = self.audit.refusal(&Refusal {
+            url,
+            digest: refused.digest,
+            fetch_type: refused.fetch_type,
+            allowed_by: refused.allowed_by,
             code: error.code(),
             reason: &error.to_string(),
         });
         match recorded {
             Ok(()) => ResolveError::Dependency {
-                field: want.field.clone(),
-                url: want.url.url().as_str().to_owned(),
+                field: refused.field.to_owned(),
+                url: url.to_owned(),
                 source: Box::new(error),
             },
             Err(error) => error.into(),
@@ -206,8 +201,12 @@ impl Store {
         let address = file_address(want.url.url(), &self.hosts)?;
         let fetched = self.fetcher.get(&Request::new(&address)).await?;
         verify(want, fetched.digest)?;
-        self.cache.put_file(want.url.url(), &fetched.bytes)?;
-        match self.cache.get_file(&digest)? {
+        let url = want.url.url().clone();
+        let kept = self.on_cache(move |cache| {
+            cache.put_file(&url, &fetched.bytes)?;
+            cache.get_file(&digest)
+        });
+        match kept.await? {
             Lookup::Hit(hit) => self.found_file(want, &hit, Source::Network),
             Lookup::Miss => Err(DependencyError::Offline),
             Lookup::Corrupt(reason) => Err(DependencyError::CorruptOffline(reason)),
@@ -220,7 +219,7 @@ impl Store {
             Some(name) => self.cache.named_path(id, &name)?,
             None => hit.path.clone(),
         };
-        Ok(Got { path, files: Vec::new(), source, fetched_at: hit.metadata.fetch_time() })
+        Ok(Got { path: absolute(path), files: Vec::new(), source, fetched_at: hit.metadata.fetch_time() })
     }
 
     async fn directory(self: &Arc<Self>, want: &Want) -> Result<Got, DependencyError> {
@@ -234,8 +233,12 @@ impl Store {
         }
         let files = download(&self.forges, &url).await?;
         verify(want, digest_of(&files)?)?;
-        self.cache.put_tree(want.url.url(), &files, Listing::Full)?;
-        match self.cache.get_tree(&digest)? {
+        let url = want.url.url().clone();
+        let kept = self.on_cache(move |cache| {
+            cache.put_tree(&url, &files, Listing::Full)?;
+            cache.get_tree(&digest)
+        });
+        match kept.await? {
             Lookup::Hit(hit) => self.found_tree(id, &name, &hit, Source::Network),
             Lookup::Miss => Err(DependencyError::Offline),
             Lookup::Corrupt(reason) => Err(DependencyError::CorruptOffline(reason)),
@@ -249,9 +252,19 @@ impl Store {
         hit: &TreeHit,
         source: Source,
     ) -> Result<Got, DependencyError> {
-        let path = self.cache.named_path(id, name)?;
+        let path = absolute(self.cache.named_path(id, name)?);
         let files = hit.files.iter().map(|file| (file.path.clone(), file.digest)).collect();
         Ok(Got { path, files, source, fetched_at: hit.metadata.fetch_time() })
+    }
+
+    /// Uses the cache without holding up other work.
+    async fn on_cache<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Cache) -> Result<T, CacheError> + Send + 'static,
+    ) -> Result<T, DependencyError> {
+        let store = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || work(&store.cache)).await;
+        Ok(done.unwrap_or_else(|error| std::panic::resume_unwind(Box::new(error)))?)
     }
 
     /// Looks an entry up without holding up other work. A damaged one is moved aside, so that it is fetched again; where
@@ -259,12 +272,11 @@ impl Store {
     async fn cached<T: Send + 'static>(
         self: &Arc<Self>,
         id: EntryId,
-        look: impl FnOnce(&Cache) -> Result<Lookup<T>, fullsend_fetch::cache::CacheError> + Send + 'static,
+        look: impl FnOnce(&Cache) -> Result<Lookup<T>, CacheError> + Send + 'static,
     ) -> Result<Option<T>, DependencyError> {
-        let store = Arc::clone(self);
-        let found = tokio::task::spawn_blocking(move || look(&store.cache)).await;
+        let found = self.on_cache(look).await?;
         let offline = self.fetcher.rules().mode == Mode::Offline;
-        match found.unwrap_or(Ok(Lookup::Miss))? {
+        match found {
             Lookup::Hit(hit) => Ok(Some(hit)),
             Lookup::Miss if offline => Err(DependencyError::Offline),
             Lookup::Miss => Ok(None),
@@ -278,12 +290,23 @@ impl Store {
     }
 }
 
+/// The harness's own relative paths start at the fullsend directory; a path into the cache must not be taken for one.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
+}
+
 fn verify(want: &Want, actual: Sha256Digest) -> Result<(), DependencyError> {
     let expected = want.url.digest();
     if expected == actual {
         return Ok(());
     }
-    Err(DependencyError::Mismatch { expected, actual, url: want.url.url().as_str().to_owned() })
+    let pinned_by = match want.fetch_type {
+        FetchType::BaseResource | FetchType::BaseScript | FetchType::BaseSkill | FetchType::BasePlugin => {
+            PinnedBy::Lock
+        }
+        FetchType::Static | FetchType::Runtime | _ => PinnedBy::Reference,
+    };
+    Err(DependencyError::Mismatch { expected, actual, url: want.url.url().as_str().to_owned(), pinned_by })
 }
 
 /// The digest of a pin read as that of a tree.

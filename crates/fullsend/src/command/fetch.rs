@@ -6,7 +6,7 @@ use fullsend_resolve::{Dependency, Resolution};
 use serde_json::{Value, json};
 
 use crate::cli::{FetchArgs, ShowFormat};
-use crate::command::remote::Session;
+use crate::command::remote::{Session, warn};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -14,11 +14,9 @@ pub(super) fn run(args: &FetchArgs, output: &mut Output) -> Result<Exit> {
     let mut session = Session::open(&args.directory, &args.network, output)?;
     let path = session.harness(&args.name)?;
     let resolution = session.resolve(&path, args.forge, output)?;
-    for warning in &resolution.warnings {
-        output.note(&format!("warning: {}", fullsend_yaml::printable(warning.clone())));
-    }
+    warn(&resolution, output);
     match args.format {
-        ShowFormat::Json => output.json(&document(&resolution))?,
+        ShowFormat::Json => output.json(&document(&resolution)?)?,
         ShowFormat::Text => {
             for dependency in &resolution.dependencies {
                 output.text(&format!("{}  {}\n", dependency.field, dependency.path.display()))?;
@@ -39,7 +37,7 @@ fn summary(resolution: &Resolution) -> String {
     }
 }
 
-fn document(resolution: &Resolution) -> Value {
+fn document(resolution: &Resolution) -> Result<Value> {
     let dependency = |dependency: &Dependency| {
         json!({
             "field": dependency.field,
@@ -51,9 +49,10 @@ fn document(resolution: &Resolution) -> Value {
             "fetched_at": dependency.fetched_at.to_string(),
         })
     };
-    json!({
+    Ok(json!({
+        "harness": serde_json::to_value(&resolution.harness)?,
         "dependencies": resolution.dependencies.iter().map(dependency).collect::<Vec<_>>(),
         "warnings": resolution.warnings,
         "chain": resolution.chain,
-    })
+    }))
 }

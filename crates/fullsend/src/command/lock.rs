@@ -8,13 +8,13 @@ use fullsend_harness::schema::HarnessFile;
 use fullsend_harness::value::Platform;
 use fullsend_harness::workspace;
 use fullsend_resolve::lock::{self, LockFile, LockedHarness, Outcome};
-use fullsend_resolve::locking::{Inputs, expected, locked_digests, locked_harness, platforms};
+use fullsend_resolve::locking::{Inputs, expected, locked_digests, locked_harness, platforms, problems};
 use fullsend_resolve::{Dependency, FirstUse};
 use fullsend_yaml::{Diagnostic, SourceMap};
 use jiff::Timestamp;
 
 use crate::cli::LockArgs;
-use crate::command::remote::{Session, harness_name, lock_failure};
+use crate::command::remote::{Session, harness_name, lock_failure, warn};
 use crate::exit::Exit;
 use crate::output::{Advice, Output, diagnostics};
 
@@ -63,27 +63,41 @@ fn lock_one(
     output: &mut Output,
 ) -> Result<Option<(String, LockedHarness)>> {
     let name = harness_name(path);
+    session.library.withdraw();
     let harness = composed(session, path, output)?;
     let inputs = inputs(session, path)?;
     let old = session.lock(output)?;
-    if !args.update && old.changed(&name, inputs.harness, inputs.composed).is_none() {
+    let named = wanted(args, &harness);
+    if !args.update && problems(&old, &name, &harness, &inputs, &named).is_empty() {
         output.note(&format!("{name}: up to date"));
         return Ok(None);
     }
-    let wanted = args.forge.map_or_else(|| platforms(&harness), |platform| vec![Some(platform)]);
+    let resolver = session.resolver()?;
+    // A remote base may bring overlays of its own.
+    let platforms = match args.forge {
+        Some(_) => named,
+        None if harness.base.is_none() => named,
+        None => session.platforms(&resolver, path, output)?,
+    };
     let mut resolved: Vec<(Option<Platform>, Vec<Dependency>)> = Vec::new();
-    for platform in wanted {
+    for platform in platforms {
         let mut resolver = session.resolver()?.with_first_use(FirstUse::Accept);
         if !args.update {
             resolver = resolver.with_locked(locked_digests(&old, &name, platform));
         }
         let resolution = session.run_resolver(&resolver, path, platform, output)?;
+        warn(&resolution, output);
         resolved.push((platform, resolution.dependencies));
     }
     let source = path.strip_prefix(&session.root).unwrap_or(path).display().to_string();
     let entry = locked_harness(source, &inputs, Timestamp::now(), &resolved);
     output.note(&format!("{name}: {} remote resources", entry.dependencies.len()));
     Ok(Some((name, entry)))
+}
+
+/// The platforms asked for, or those that the files of the directory have overlays for.
+fn wanted(args: &LockArgs, harness: &HarnessFile) -> Vec<Option<Platform>> {
+    args.forge.map_or_else(|| platforms(harness), |platform| vec![Some(platform)])
 }
 
 fn write(
@@ -125,21 +139,14 @@ fn check(session: &mut Session, args: &LockArgs, paths: &[PathBuf], output: &mut
     for path in paths {
         let name = harness_name(path);
         let harness = composed(session, path, output)?;
-        let wanted = args.forge.map_or_else(|| platforms(&harness), |platform| vec![Some(platform)]);
-        let references: Vec<_> =
-            wanted.into_iter().flat_map(|platform| expected(&harness, platform)).collect();
-        let remote_base = harness.base.is_some();
-        if references.is_empty() && !remote_base && !lock.harnesses.contains_key(&name) {
+        let wanted = wanted(args, &harness);
+        let remote =
+            harness.base.is_some() || wanted.iter().any(|platform| !expected(&harness, *platform).is_empty());
+        if !remote && !lock.harnesses.contains_key(&name) {
             continue;
         }
         let inputs = inputs(session, path)?;
-        let stale = lock.changed(&name, inputs.harness, inputs.composed);
-        let disagreeing = references.iter().filter_map(|reference| lock.find(&name, reference).err());
-        // Without an entry every reference would say the same.
-        let problems: Vec<_> = match stale {
-            Some(problem) => vec![problem],
-            None => disagreeing.collect(),
-        };
+        let problems = problems(&lock, &name, &harness, &inputs, &wanted);
         for problem in problems {
             sound = false;
             output.text(&format!("{problem}\n  help: {}\n", problem.help()))?;

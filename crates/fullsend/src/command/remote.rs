@@ -13,7 +13,7 @@ use fullsend_harness::value::Platform;
 use fullsend_origin::{AllowList, ForgeHosts, HostPattern};
 use fullsend_resolve::forge::{ForgeOptions, ForgeToken, Forges, allowed_hosts, token_variables};
 use fullsend_resolve::lock::{self, LockError, LockFile};
-use fullsend_resolve::locking::{expected, locked_digests};
+use fullsend_resolve::locking::{agrees, locked_digests};
 use fullsend_resolve::{Limits, Resolution, ResolveError, Resolver, Store};
 use fullsend_yaml::{Diagnostic, SourceMap};
 
@@ -93,7 +93,8 @@ impl Session {
         let resolver = self.resolver()?.with_locked(locked_digests(&lock, &name, platform));
         let resolution = self.run_resolver(&resolver, path, platform, output)?;
         if lock.harnesses.contains_key(&name) {
-            self.agrees(&lock, &name, path, platform)?;
+            agrees(&lock, &name, platform, &resolution.dependencies)
+                .map_err(|problem| Advice::new(problem.to_string(), problem.help()))?;
         }
         Ok(resolution)
     }
@@ -116,6 +117,17 @@ impl Session {
         self.runtime.block_on(resolving).map_err(|error| explain(error, output))
     }
 
+    /// The platforms that a harness has overlays for.
+    pub(super) fn platforms(
+        &mut self,
+        resolver: &Resolver,
+        path: &Path,
+        output: &mut Output,
+    ) -> Result<Vec<Option<Platform>>> {
+        let composing = resolver.platforms(&mut self.library, &self.configuration, path);
+        self.runtime.block_on(composing).map_err(|error| explain(error, output))
+    }
+
     /// The lock file of the directory.
     pub(super) fn lock(&self, output: &mut Output) -> Result<LockFile> {
         let mut sources = SourceMap::new();
@@ -136,18 +148,6 @@ impl Session {
     /// The limits in force.
     pub(super) fn limits(&self) -> Limits {
         self.limits
-    }
-
-    /// Stops when the lock file says something else than the harness.
-    fn agrees(&mut self, lock: &LockFile, name: &str, path: &Path, platform: Option<Platform>) -> Result<()> {
-        let mut unreported = Vec::new();
-        let Some(composition) = self.library.compose(path, &mut unreported) else { return Ok(()) };
-        for expected in expected(&composition.harness, platform) {
-            if let Err(problem) = lock.find(name, &expected) {
-                return Err(Advice::new(problem.to_string(), problem.help()).into());
-            }
-        }
-        Ok(())
     }
 
     /// A fetcher that may ask these hosts, and the forges behind them.
@@ -209,6 +209,13 @@ fn tokens(hosts: &ForgeHosts) -> Result<Vec<ForgeToken>> {
         }
     }
     Ok(tokens)
+}
+
+/// Prints what a person should know about a resolution.
+pub(super) fn warn(resolution: &Resolution, output: &mut Output) {
+    for warning in &resolution.warnings {
+        output.note(&format!("warning: {}", fullsend_yaml::printable(warning.clone())));
+    }
 }
 
 /// The name under which a harness is locked: its file name without extension.

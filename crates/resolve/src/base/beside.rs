@@ -2,21 +2,30 @@
 
 use std::path::PathBuf;
 
-use fullsend_fetch::audit::FetchType;
-use fullsend_harness::resources::{ResourceKind, ResourceUse};
-use fullsend_origin::{AllowList, ForgeUrl, HttpsUrl, PinnedUrl, RawGitHubUrl, RemoteUrl, Sha256Digest};
+use fullsend_fetch::audit::{FetchType, Source as AuditSource};
+use fullsend_harness::resources::{ResourceKind, ResourceUse, Source};
+use fullsend_origin::{
+    AllowList, ForgeHosts, ForgeUrl, HttpsUrl, PinnedUrl, RawGitHubUrl, RemoteUrl, Sha256Digest,
+};
 
 use crate::dependency::{Dependency, DependencyKind};
 use crate::error::{DependencyError, ResolveError};
 use crate::permission::organisation;
 use crate::resolver::{Resolver, dependency};
-use crate::store::{Shape, Want};
+use crate::store::{Place, Refused, Shape, Want};
 
 /// Fetches what lies beside one base.
 pub(super) struct Beside<'b> {
     pub(super) resolver: &'b Resolver,
     pub(super) base: &'b PinnedUrl,
     pub(super) org: &'b AllowList,
+}
+
+/// How a resource beside a base is fetched and recorded.
+struct Sort {
+    shape: Shape,
+    kind: DependencyKind,
+    fetch_type: FetchType,
 }
 
 /// What was found beside a base.
@@ -29,38 +38,71 @@ impl Beside<'_> {
     /// Fetches the resource that the base names by a path; `None` for what a remote base cannot give.
     pub(super) async fn fetch(
         &self,
+        label: &str,
         resource: &ResourceUse<'_>,
-        written: &str,
     ) -> Result<Option<Found>, ResolveError> {
-        let script =
-            if resource.kind == ResourceKind::Script { self.script_directory(written) } else { None };
-        let (shape, kind, fetch_type) = match resource.kind {
-            ResourceKind::Script if script.is_some() => {
-                (Shape::Directory, DependencyKind::Directory, FetchType::BaseScript)
-            }
-            ResourceKind::Skill => (Shape::Directory, DependencyKind::Directory, FetchType::BaseSkill),
-            ResourceKind::Plugin => (Shape::Directory, DependencyKind::Directory, FetchType::BasePlugin),
-            ResourceKind::Script => (Shape::File, DependencyKind::Script, FetchType::BaseScript),
-            ResourceKind::Directory => return Ok(None),
-            ResourceKind::Agent | ResourceKind::File | ResourceKind::Profile | ResourceKind::OptionalFile => {
-                (Shape::File, DependencyKind::Resource, FetchType::BaseResource)
-            }
+        let Some(sort) = self.sort(resource) else { return Ok(None) };
+        let written = match resource.source {
+            Source::Local(written) => written,
+            // Known only once its variables are; an absolute path would be one of this machine whatever they are.
+            Source::Template(written) if written.starts_with('/') => written,
+            Source::Template(_) | Source::Remote(_) => return Ok(None),
         };
-        let label = resource.label();
-        let failed = |error: DependencyError| ResolveError::Dependency {
-            field: label.clone(),
-            url: written.to_owned(),
-            source: Box::new(error),
+        let (directory, file) = match sort.shape {
+            Shape::Directory if resource.kind == ResourceKind::Script => {
+                written.rsplit_once('/').unwrap_or((written, ""))
+            }
+            Shape::Directory | Shape::File => (written, ""),
         };
-        let (directory, file) = script.unwrap_or((written, ""));
-        let url = self.address(directory, shape).map_err(failed)?;
-        let allowed_by = organisation(self.org, url.as_https()).map_err(failed)?;
-        let digest = self.digest(&label, &url, shape, fetch_type, &allowed_by).await?;
-        let want = Want { field: label, url: PinnedUrl::new(url, digest), shape, allowed_by, fetch_type };
-        let got = self.resolver.store.get(&want).await?;
-        let dependency = Dependency { kind, ..dependency(&want, &got) };
+        let (want, source) = self.want(label, directory, &sort).await?;
+        let got = self.resolver.store.get_from(&want, source).await?;
+        let dependency = Dependency { kind: sort.kind, ..dependency(&want, &got) };
         let path = if file.is_empty() { got.path } else { got.path.join(file) };
         Ok(Some(Found { path, dependency }))
+    }
+
+    /// How a resource is fetched and recorded.
+    fn sort(&self, resource: &ResourceUse<'_>) -> Option<Sort> {
+        let directory =
+            |fetch_type| Sort { shape: Shape::Directory, kind: DependencyKind::Directory, fetch_type };
+        let file = |kind, fetch_type| Sort { shape: Shape::File, kind, fetch_type };
+        Some(match (resource.kind, resource.source) {
+            (ResourceKind::Script, Source::Local(written)) if self.script_directory(written).is_some() => {
+                directory(FetchType::BaseScript)
+            }
+            (ResourceKind::Script, _) => file(DependencyKind::Script, FetchType::BaseScript),
+            (ResourceKind::Skill, _) => directory(FetchType::BaseSkill),
+            (ResourceKind::Plugin, _) => directory(FetchType::BasePlugin),
+            (ResourceKind::Directory, _) => return None,
+            (
+                ResourceKind::Agent | ResourceKind::File | ResourceKind::Profile | ResourceKind::OptionalFile,
+                _,
+            ) => file(DependencyKind::Resource, FetchType::BaseResource),
+        })
+    }
+
+    /// What the path stands for, and where its digest is from.
+    async fn want(
+        &self,
+        label: &str,
+        written: &str,
+        sort: &Sort,
+    ) -> Result<(Want, AuditSource), ResolveError> {
+        let store = &self.resolver.store;
+        let text = format!("{}{written}", root_url(self.base.url().as_str()));
+        let refused =
+            Refused { field: label, url: &text, digest: None, fetch_type: sort.fetch_type, allowed_by: None };
+        let url =
+            self.address(written, sort.shape).map_err(|error| store.refuse_unpinned(&refused, error))?;
+        let refused = Refused { url: url.as_str(), ..refused };
+        let allowed_by =
+            organisation(self.org, url.as_https()).map_err(|error| store.refuse_unpinned(&refused, error))?;
+        let refused = Refused { allowed_by: Some(&allowed_by), ..refused };
+        let digest = self.digest(&url, sort.shape).await;
+        let (digest, source) = digest.map_err(|error| store.refuse_unpinned(&refused, error))?;
+        let url = PinnedUrl::new(url, digest);
+        let (shape, fetch_type) = (sort.shape, sort.fetch_type);
+        Ok((Want { field: label.to_owned(), url, shape, allowed_by, fetch_type }, source))
     }
 
     /// The directory of a script and its name in it: scripts call others that lie beside them. Only a forge can list a
@@ -74,23 +116,18 @@ impl Beside<'_> {
     /// The digest that the content must have: the locked one, else the one seen when it was fetched first.
     async fn digest(
         &self,
-        label: &str,
         url: &RemoteUrl,
         shape: Shape,
-        fetch_type: FetchType,
-        allowed_by: &str,
-    ) -> Result<Sha256Digest, ResolveError> {
+    ) -> Result<(Sha256Digest, AuditSource), DependencyError> {
         if let Some(digest) = self.resolver.locked(url.as_str()) {
-            return Ok(digest);
+            return Ok((digest, AuditSource::Cache));
         }
-        if !self.resolver.accepts_first_use() && !names_commit(self.base.url().as_https(), self.resolver) {
-            return Err(ResolveError::Dependency {
-                field: label.to_owned(),
-                url: url.as_str().to_owned(),
-                source: Box::new(DependencyError::MutableBase),
-            });
+        let fixed = names_commit(self.base.url().as_https(), self.resolver.store.hosts());
+        if !fixed && !self.resolver.accepts_first_use() {
+            return Err(DependencyError::MutableBase);
         }
-        self.resolver.store.first_use(label, url, shape, fetch_type, allowed_by).await
+        let place = if fixed { Place::Fixed } else { Place::Mutable };
+        self.resolver.store.first_use(url, shape, place).await
     }
 
     /// Where the file lies: beside the directory that holds the base.
@@ -123,13 +160,17 @@ impl Beside<'_> {
     }
 }
 
-/// A base's files stay beside it: no way up, no query, no other host.
+/// A base's files stay beside it: no way up, no query, no other host, no variable of this machine.
 fn check_relative(written: &str) -> Result<(), DependencyError> {
     let leaves = written.starts_with('/') || written.split('/').any(|segment| segment == "..");
-    if leaves || written.contains(['?', '#', '\\', '\0']) {
+    if leaves || written.contains("${") || written.contains(['?', '#', '\\', '\0']) {
+        // What follows may be a secret, and messages end up in logs.
+        let shown = written.split(['?', '#']).next().unwrap_or_default();
         return Err(DependencyError::Reference {
-            message: format!("`{written}` is not a path beside the remote base"),
-            help: Some("in the base, use a relative path without `..`, or a pinned URL".to_owned()),
+            message: format!("what starts with `{shown}` is not a path beside the remote base"),
+            help: Some(
+                "in the base, use a relative path without `..` and variables, or a pinned URL".to_owned(),
+            ),
         });
     }
     Ok(())
@@ -145,10 +186,10 @@ fn root_url(base: &str) -> String {
     format!("{scheme}://{host}/{directory}")
 }
 
-/// Whether the base's URL names a commit, so that what lies beside it cannot change.
-fn names_commit(url: &HttpsUrl, resolver: &Resolver) -> bool {
+/// Whether a URL names a commit, so that what lies there cannot change.
+pub(crate) fn names_commit(url: &HttpsUrl, hosts: &ForgeHosts) -> bool {
     let raw = RawGitHubUrl::parse(url).is_ok_and(|url| url.names_commit());
-    raw || ForgeUrl::parse(url, resolver.store.hosts()).is_ok_and(|url| url.names_commit())
+    raw || ForgeUrl::parse(url, hosts).is_ok_and(|url| url.names_commit())
 }
 
 #[cfg(test)]

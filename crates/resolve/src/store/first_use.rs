@@ -1,0 +1,74 @@
+//! Content that nothing pins: what was seen first is what it is.
+
+use std::sync::Arc;
+
+use fullsend_fetch::Request;
+use fullsend_fetch::audit::Source;
+use fullsend_fetch::cache::{IndexState, Listing, UrlIndex};
+use fullsend_fetch::get::Mode;
+use fullsend_origin::{ForgeUrl, RemoteUrl, Sha256Digest};
+
+use super::{Shape, Store, digest_of, download, file_address};
+use crate::error::DependencyError;
+
+/// Whether what lies at a place can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The URL names a commit.
+    Fixed,
+    /// A branch, a tag, or a host that is no forge.
+    Mutable,
+}
+
+impl Store {
+    /// The digest of content that nothing pins: the one seen first. What lies at a place that cannot change is looked up
+    /// in the index; what may have changed since is only looked up there when nobody can be asked.
+    pub(crate) async fn first_use(
+        self: &Arc<Self>,
+        url: &RemoteUrl,
+        shape: Shape,
+        place: Place,
+    ) -> Result<(Sha256Digest, Source), DependencyError> {
+        let offline = self.fetcher.rules().mode == Mode::Offline;
+        if offline || place == Place::Fixed {
+            let key = url.as_str().to_owned();
+            if let Some(digest) = self.on_cache(move |cache| UrlIndex::new(cache).get(&key)).await? {
+                return Ok((digest, Source::Cache));
+            }
+        }
+        if offline {
+            return Err(DependencyError::Offline);
+        }
+        let digest = self.first_fetch(url, shape).await?;
+        let key = url.as_str().to_owned();
+        let recorded = self.on_cache(move |cache| UrlIndex::new(cache).record([(key, digest)])).await?;
+        if let IndexState::Damaged { reason } = recorded {
+            tracing::warn!(%reason, "the URL index was damaged and is written anew");
+        }
+        Ok((digest, Source::Network))
+    }
+
+    /// Fetches what nothing pins into the cache.
+    async fn first_fetch(
+        self: &Arc<Self>,
+        url: &RemoteUrl,
+        shape: Shape,
+    ) -> Result<Sha256Digest, DependencyError> {
+        let kept = url.clone();
+        match shape {
+            Shape::File => {
+                let fetched = self.fetcher.get(&Request::new(&file_address(url, &self.hosts)?)).await?;
+                let digest = fetched.digest;
+                self.on_cache(move |cache| cache.put_file(&kept, &fetched.bytes)).await?;
+                Ok(digest)
+            }
+            Shape::Directory => {
+                let forge_url = ForgeUrl::parse(url.as_https(), &self.hosts)?;
+                let files = download(&self.forges, &forge_url).await?;
+                let digest = digest_of(&files)?;
+                self.on_cache(move |cache| cache.put_tree(&kept, &files, Listing::Full)).await?;
+                Ok(digest)
+            }
+        }
+    }
+}
