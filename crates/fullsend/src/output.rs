@@ -5,6 +5,7 @@
 pub(crate) mod diagnostics;
 pub(crate) mod harness_text;
 pub(crate) mod problems_json;
+pub(crate) mod progress;
 pub(crate) mod sarif;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};

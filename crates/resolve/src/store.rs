@@ -8,7 +8,7 @@ use std::sync::Arc;
 use fullsend_fetch::audit::{FetchType, Refusal, Source, Success};
 use fullsend_fetch::cache::{CacheError, EntryId, FileHit, Listing, Lookup, TreeFile, TreeHit, content_name};
 use fullsend_fetch::get::Mode;
-use fullsend_fetch::{Audit, Cache, Fetcher, Request};
+use fullsend_fetch::{Audit, Cache, Fetched, Fetcher, Request};
 use fullsend_origin::{
     ForgeHosts, ForgeUrl, PathKind, PinnedUrl, RemoteUrl, Sha256Digest, TreeDigest, TreeDigestBuilder,
     TreePath,
@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 
 use crate::error::{DependencyError, PinnedBy, ResolveError};
 use crate::forge::{DEFAULT_CONCURRENCY, ForgeError, Forges, TreeLimits, download_directory};
+use crate::progress::{Progress, Silent};
 
 pub(crate) use first_use::Place;
 
@@ -76,13 +77,43 @@ pub struct Store {
     audit: Audit,
     forges: Forges,
     hosts: ForgeHosts,
+    progress: Arc<dyn Progress>,
 }
 
 impl Store {
     /// A store on these parts. The fetcher must allow the hosts of everything that may be wanted.
     #[must_use]
     pub fn new(fetcher: Fetcher, cache: Cache, audit: Audit, forges: Forges, hosts: ForgeHosts) -> Self {
-        Self { fetcher, cache, audit, forges, hosts }
+        Self { fetcher, cache, audit, forges, hosts, progress: Arc::new(Silent) }
+    }
+
+    /// The same store, with someone who hears of downloads.
+    #[must_use]
+    pub fn with_progress(mut self, progress: Arc<dyn Progress>) -> Self {
+        self.progress = progress;
+        self
+    }
+
+    /// Downloads a file.
+    async fn download_file(&self, url: &RemoteUrl) -> Result<Fetched, DependencyError> {
+        let address = file_address(url, &self.hosts)?;
+        let host = address.as_https().host();
+        self.progress.started(host);
+        let fetched = self.fetcher.get(&Request::new(&address)).await?;
+        self.progress.arrived(host, 1, fetched.bytes.len() as u64);
+        Ok(fetched)
+    }
+
+    /// Downloads a directory.
+    async fn download_directory(&self, url: &ForgeUrl) -> Result<Vec<TreeFile>, DependencyError> {
+        self.progress.started(url.host());
+        let files = download(&self.forges, url).await?;
+        self.progress.arrived(
+            url.host(),
+            files.len(),
+            files.iter().map(|file| file.bytes.len() as u64).sum(),
+        );
+        Ok(files)
     }
 
     /// The cache.
@@ -180,7 +211,7 @@ impl Store {
             fetch_type: refused.fetch_type,
             allowed_by: refused.allowed_by,
             code: error.code(),
-            reason: &error.to_string(),
+            reason: &whole_reason(&error),
         });
         match recorded {
             Ok(()) => ResolveError::Dependency {
@@ -198,8 +229,7 @@ impl Store {
         if let Some(hit) = self.cached(id, move |cache| cache.get_file(&digest)).await? {
             return self.found_file(want, &hit, Source::Cache);
         }
-        let address = file_address(want.url.url(), &self.hosts)?;
-        let fetched = self.fetcher.get(&Request::new(&address)).await?;
+        let fetched = self.download_file(want.url.url()).await?;
         verify(want, fetched.digest)?;
         let url = want.url.url().clone();
         let kept = self.on_cache(move |cache| {
@@ -231,7 +261,7 @@ impl Store {
         if let Some(hit) = self.cached(id, move |cache| cache.get_tree(&digest)).await? {
             return self.found_tree(id, &name, &hit, Source::Cache);
         }
-        let files = download(&self.forges, &url).await?;
+        let files = self.download_directory(&url).await?;
         verify(want, digest_of(&files)?)?;
         let url = want.url.url().clone();
         let kept = self.on_cache(move |cache| {
@@ -293,6 +323,20 @@ impl Store {
 /// The harness's own relative paths start at the fullsend directory; a path into the cache must not be taken for one.
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
+}
+
+/// The message of an error and of all that caused it: the log has no other place for them.
+fn whole_reason(error: &DependencyError) -> String {
+    let mut reason = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(next) = cause {
+        let text = next.to_string();
+        if !reason.ends_with(&text) {
+            reason = format!("{reason}: {text}");
+        }
+        cause = next.source();
+    }
+    reason
 }
 
 fn verify(want: &Want, actual: Sha256Digest) -> Result<(), DependencyError> {

@@ -33,6 +33,9 @@ fn summary(resolution: &Resolution) -> String {
         resolution.dependencies.iter().filter(|dependency| dependency.source == Source::Cache).count();
     match total {
         0 => "the harness names nothing remote".to_owned(),
+        1 => {
+            format!("1 remote resource verified, {} the cache", if cached == 1 { "from" } else { "not from" })
+        }
         _ => format!("{total} remote resources verified, {cached} of them from the cache"),
     }
 }

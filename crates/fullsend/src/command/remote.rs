@@ -20,6 +20,7 @@ use fullsend_yaml::{Diagnostic, SourceMap};
 use crate::cli::{DirectoryArgs, NetworkArgs};
 use crate::command::{fullsend_directory, show};
 use crate::environment;
+use crate::output::progress::Downloads;
 use crate::output::{Advice, Output, diagnostics};
 
 /// One fullsend directory, ready for resolving what is in it.
@@ -172,7 +173,8 @@ impl Session {
         let (fetcher, forges) = self.fetcher(hosts)?;
         let cache = Cache::open(&self.root).map_err(|error| advise(&error.to_string(), error.help()))?;
         let audit = Audit::open(&self.root, uuid::Uuid::new_v4().to_string(), Arc::new(SystemClock))?;
-        Ok(Store::new(fetcher, cache, audit, forges, self.configuration.forges.clone()))
+        let store = Store::new(fetcher, cache, audit, forges, self.configuration.forges.clone());
+        Ok(store.with_progress(Arc::new(Downloads::new())))
     }
 
     /// Runs something that waits for the network.

@@ -69,6 +69,6 @@ fn a_private_address_is_opened_for_its_host_and_range_only() {
             &format!("{FORGE}private_hosts: [{{host: git.example.com, cidr: 10.20.0.0/16}}]\n"),
         );
         assert_eq!(open.code, Some(0), "{}", open.stderr);
-        assert_eq!(open.stderr, "1 remote resources verified, 0 of them from the cache\n");
+        assert_eq!(open.stderr, "1 remote resource verified, not from the cache\n");
     });
 }

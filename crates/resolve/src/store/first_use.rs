@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use fullsend_fetch::Request;
 use fullsend_fetch::audit::Source;
 use fullsend_fetch::cache::{IndexState, Listing, UrlIndex};
 use fullsend_fetch::get::Mode;
 use fullsend_origin::{ForgeUrl, RemoteUrl, Sha256Digest};
 
-use super::{Shape, Store, digest_of, download, file_address};
+use super::{Shape, Store, digest_of};
 use crate::error::DependencyError;
 
 /// Whether what lies at a place can change.
@@ -57,14 +56,14 @@ impl Store {
         let kept = url.clone();
         match shape {
             Shape::File => {
-                let fetched = self.fetcher.get(&Request::new(&file_address(url, &self.hosts)?)).await?;
+                let fetched = self.download_file(url).await?;
                 let digest = fetched.digest;
                 self.on_cache(move |cache| cache.put_file(&kept, &fetched.bytes)).await?;
                 Ok(digest)
             }
             Shape::Directory => {
                 let forge_url = ForgeUrl::parse(url.as_https(), &self.hosts)?;
-                let files = download(&self.forges, &forge_url).await?;
+                let files = self.download_directory(&forge_url).await?;
                 let digest = digest_of(&files)?;
                 self.on_cache(move |cache| cache.put_tree(&kept, &files, Listing::Full)).await?;
                 Ok(digest)
