@@ -8,6 +8,7 @@
 
 mod suite {
     mod cache;
+    mod definitions;
     mod forge_place;
     mod init;
     mod lint;

@@ -11,6 +11,7 @@
 
 mod base;
 mod closure;
+mod definitions;
 mod dependency;
 pub mod durable;
 mod error;

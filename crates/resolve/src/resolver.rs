@@ -16,6 +16,7 @@ use fullsend_yaml::{Diagnostic, Location};
 
 use crate::base::{Files, names_commit};
 use crate::closure::{Closure, Edge, same_digest};
+use crate::definitions;
 use crate::dependency::{Dependency, DependencyKind};
 use crate::error::{DependencyError, ResolveError};
 use crate::locking::platforms;
@@ -127,6 +128,9 @@ impl Resolver {
         let mut closure = Closure::beside(others);
         closure.fetch(&self.store, &direct.skills, &permissions, &self.limits).await?;
         let files = self.files(wants, &closure).await?;
+        for (want, got) in files.values() {
+            definitions::check(&want.field, want.url.url().as_str(), &got.path)?;
+        }
         let order = closure.in_order(&direct.skills)?;
         let at = composition.start();
         let assembled = Assembly { direct: &direct, closure: &closure, files: &files, order: &order, at };
