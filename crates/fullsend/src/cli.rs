@@ -79,7 +79,7 @@ pub(crate) enum CacheCommand {
     /// The exit code is 1 when an entry is damaged. Damaged entries are never used: they are fetched again when they are
     /// needed, or refused without a network.
     Verify(CacheListArgs),
-    /// Remove what no harness of the directory pins and nobody has used for a while
+    /// Remove what neither a harness nor the lock file names and nobody has fetched for a while
     Gc(CacheGcArgs),
     /// Print where the cache is, or where the content with a digest is
     Path(CachePathArgs),

@@ -8,10 +8,13 @@ use fullsend_fetch::Cache;
 use fullsend_fetch::cache::{EntryId, Health, Listed, Parallel};
 use fullsend_harness::{Library, workspace};
 use fullsend_origin::{Reference, Sha256Digest};
+use fullsend_resolve::lock;
+use fullsend_yaml::SourceMap;
 use serde_json::{Value, json};
 
 use crate::cli::{CacheCommand, CacheGcArgs, CacheListArgs, CachePathArgs, DirectoryArgs, ShowFormat};
 use crate::command::fullsend_directory;
+use crate::command::remote::lock_failure;
 use crate::exit::Exit;
 use crate::output::{Advice, Output};
 
@@ -108,7 +111,9 @@ fn complaint(health: &Health) -> Option<String> {
 fn collect(args: &CacheGcArgs, output: &mut Output) -> Result<Exit> {
     let root = fullsend_directory(&args.directory)?;
     let age = Duration::from_secs(u64::from(args.older_than) * 24 * 60 * 60);
-    let report = open(&args.directory)?.gc(&pinned(&root), age)?;
+    let mut keep = pinned(&root);
+    keep.extend(locked(&root, output)?);
+    let report = open(&args.directory)?.gc(&keep, age)?;
     for id in &report.removed {
         output.text(&format!("{}\n", id.digest()))?;
     }
@@ -139,6 +144,15 @@ fn pinned(root: &std::path::Path) -> BTreeSet<Sha256Digest> {
         }
     }
     digests
+}
+
+/// The digests that the lock file records: dependencies of dependencies, and files beside remote bases.
+fn locked(root: &std::path::Path, output: &mut Output) -> Result<Vec<Sha256Digest>> {
+    let mut sources = SourceMap::new();
+    let loaded = lock::load(&root.join(lock::FILE_NAME), &mut sources)
+        .map_err(|error| lock_failure(error, &sources, output))?;
+    let entries = loaded.lock.harnesses.into_values().flat_map(|harness| harness.dependencies);
+    Ok(entries.map(|entry| entry.sha256).collect())
 }
 
 fn view_digests(harness: &fullsend_harness::schema::HarnessFile) -> Vec<Sha256Digest> {

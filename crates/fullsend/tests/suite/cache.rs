@@ -65,6 +65,30 @@ fn collection_keeps_what_is_pinned_or_young() {
 }
 
 #[test]
+fn collection_keeps_what_is_locked() {
+    let place = filled();
+    place.write(
+        ".fullsend/lock.yaml",
+        format!(
+            "version: 1\nharnesses:\n    code:\n        source: harness/code.yaml\n        sha256: {FILE}\n        \
+             resolved_at: 2026-01-01T00:00:00Z\n        dependencies:\n            - field: agent\n              \
+             url: https://example.com/hello.txt\n              sha256: {FILE}\n              \
+             fetched_at: 2026-01-01T00:00:00Z\n"
+        ),
+    );
+    let ran = place.run(&["cache", "gc", "--older-than", "0"]);
+    assert_eq!((ran.code, ran.stdout.lines().count()), (Some(0), 1), "{}", ran.stderr);
+    assert_eq!(place.run(&["cache", "path", FILE]).code, Some(0));
+    place.write(".fullsend/lock.yaml", "version: 9\n");
+    assert_eq!(
+        place.run(&["cache", "gc", "--older-than", "0"]).code,
+        Some(2),
+        "nothing is removed on a guess"
+    );
+    assert_eq!(place.run(&["cache", "path", FILE]).code, Some(0));
+}
+
+#[test]
 fn paths_are_printed_and_mistakes_explained() {
     let place = filled();
     let root = place.run(&["cache", "path"]);
