@@ -231,3 +231,39 @@ fn dependencies_stay_within_the_lists_and_refusals_are_recorded() {
         }
     });
 }
+
+#[test]
+fn fifty_skills_with_many_files_take_no_longer_than_their_sum() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let text = skill(&[]);
+        let extra: Vec<(String, String)> =
+            (0..20).map(|index| (format!("f{index}.md"), format!("file {index}\n"))).collect();
+        let mut files = Vec::new();
+        let mut lines = String::from("agent: agents/a.md\nskills:\n");
+        let listed: Vec<(&str, &str)> = extra
+            .iter()
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .chain([("SKILL.md", text.as_str())])
+            .collect();
+        for index in 0..50 {
+            for (path, text) in &listed {
+                files.push(TestFile::new(&format!("skills/s{index}/{path}"), *text));
+            }
+        }
+        let commit = at.repository("skills", &files);
+        for index in 0..50 {
+            lines += &format!(
+                "  - https://github.com/org/skills/tree/{commit}/skills/s{index}#sha256={}\n",
+                tree(&listed)
+            );
+        }
+        at.harness(&lines);
+        assert_eq!(at.fetched(&[]).len(), 50);
+        let start = std::time::Instant::now();
+        assert_eq!(at.fetched(&["--offline"]).len(), 50);
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+        let ran = at.run(&["fetch", "code", "--max-resources", "49"]);
+        assert!(ran.stderr.contains("more than 49 remote resources"), "{}", ran.stderr);
+    });
+}
