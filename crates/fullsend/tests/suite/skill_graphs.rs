@@ -237,26 +237,25 @@ fn fifty_skills_with_many_files_take_no_longer_than_their_sum() {
     in_namespace(test_name!(), &hosts(), || {
         let at = ForgePlace::new();
         let text = skill(&[]);
-        let extra: Vec<(String, String)> =
-            (0..20).map(|index| (format!("f{index}.md"), format!("file {index}\n"))).collect();
         let mut files = Vec::new();
-        let mut lines = String::from("agent: agents/a.md\nskills:\n");
-        let listed: Vec<(&str, &str)> = extra
-            .iter()
-            .map(|(path, text)| (path.as_str(), text.as_str()))
-            .chain([("SKILL.md", text.as_str())])
-            .collect();
+        let mut pins = Vec::new();
         for index in 0..50 {
-            for (path, text) in &listed {
-                files.push(TestFile::new(&format!("skills/s{index}/{path}"), *text));
-            }
+            let own: Vec<(String, String)> =
+                (0..20).map(|file| (format!("f{file}.md"), format!("{index} {file}\n"))).collect();
+            let listed: Vec<(&str, &str)> = own
+                .iter()
+                .map(|(path, text)| (path.as_str(), text.as_str()))
+                .chain([("SKILL.md", text.as_str())])
+                .collect();
+            let file = |(path, text): &(&str, &str)| TestFile::new(&format!("skills/s{index}/{path}"), *text);
+            files.extend(listed.iter().map(file));
+            pins.push(tree(&listed));
         }
         let commit = at.repository("skills", &files);
-        for index in 0..50 {
-            lines += &format!(
-                "  - https://github.com/org/skills/tree/{commit}/skills/s{index}#sha256={}\n",
-                tree(&listed)
-            );
+        let mut lines = String::from("agent: agents/a.md\nskills:\n");
+        for (index, pin) in pins.iter().enumerate() {
+            lines +=
+                &format!("  - https://github.com/org/skills/tree/{commit}/skills/s{index}#sha256={pin}\n");
         }
         at.harness(&lines);
         assert_eq!(at.fetched(&[]).len(), 50);
