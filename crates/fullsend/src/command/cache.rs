@@ -8,13 +8,10 @@ use fullsend_fetch::Cache;
 use fullsend_fetch::cache::{EntryId, Health, Listed, Parallel};
 use fullsend_harness::{Library, workspace};
 use fullsend_origin::{Reference, Sha256Digest};
-use fullsend_resolve::lock;
-use fullsend_yaml::SourceMap;
 use serde_json::{Value, json};
 
 use crate::cli::{CacheCommand, CacheGcArgs, CacheListArgs, CachePathArgs, DirectoryArgs, ShowFormat};
 use crate::command::fullsend_directory;
-use crate::command::remote::lock_failure;
 use crate::exit::Exit;
 use crate::output::{Advice, Output};
 
@@ -111,9 +108,7 @@ fn complaint(health: &Health) -> Option<String> {
 fn collect(args: &CacheGcArgs, output: &mut Output) -> Result<Exit> {
     let root = fullsend_directory(&args.directory)?;
     let age = Duration::from_secs(u64::from(args.older_than) * 24 * 60 * 60);
-    let mut keep = pinned(&root);
-    keep.extend(locked(&root, output)?);
-    let report = open(&args.directory)?.gc(&keep, age)?;
+    let report = open(&args.directory)?.gc(&pinned(&root), age)?;
     for id in &report.removed {
         output.text(&format!("{}\n", id.digest()))?;
     }
@@ -124,15 +119,6 @@ fn collect(args: &CacheGcArgs, output: &mut Output) -> Result<Exit> {
         report.leftovers
     ));
     Ok(Exit::Done)
-}
-
-/// The digests that the lock file records: files beside bases and what skills depend on are pinned nowhere else.
-fn locked(root: &std::path::Path, output: &mut Output) -> Result<BTreeSet<Sha256Digest>> {
-    let mut sources = SourceMap::new();
-    let loaded = lock::load(&root.join(lock::FILE_NAME), &mut sources);
-    let lock = loaded.map_err(|error| lock_failure(error, &sources, output))?.lock;
-    let entries = lock.harnesses.values().flat_map(|harness| &harness.dependencies);
-    Ok(entries.map(|entry| entry.sha256).collect())
 }
 
 /// The digests that harnesses of the directory pin. A file that cannot be read keeps nothing alive that it does not
