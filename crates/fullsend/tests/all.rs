@@ -14,6 +14,7 @@ mod suite {
     mod lint;
     mod locking;
     mod malformed;
+    mod network_messages;
     mod pinning;
     mod remote;
     mod remote_bases;

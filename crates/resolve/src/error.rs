@@ -15,7 +15,7 @@ use crate::forge::ForgeError;
 #[non_exhaustive]
 pub enum ResolveError {
     /// The harness or one of its bases has errors.
-    #[error("the harness cannot be composed")]
+    #[error("the harness or something it names has errors")]
     Broken {
         /// The files, for showing places.
         sources: Box<SourceMap>,
@@ -159,13 +159,13 @@ pub enum DependencyError {
         help: Option<String>,
     },
     /// It could not be fetched.
-    #[error("it could not be fetched")]
+    #[error(transparent)]
     Fetch(#[from] FetchError),
     /// The forge said no.
-    #[error("the forge did not deliver it")]
+    #[error(transparent)]
     FromForge(#[from] ForgeError),
     /// The cache could not be read or written.
-    #[error("the cache failed")]
+    #[error(transparent)]
     Cache(#[from] CacheError),
 }
 

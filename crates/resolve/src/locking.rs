@@ -98,6 +98,34 @@ pub fn locked_harness(
     }
 }
 
+/// The same entry when only one platform was resolved: nothing in it is known to hold elsewhere, and what an entry that is
+/// still current says about other platforms stays.
+#[must_use]
+pub fn for_platform(
+    mut entry: LockedHarness,
+    platform: Platform,
+    old: Option<&LockedHarness>,
+) -> LockedHarness {
+    entry.dependencies.iter_mut().for_each(|dependency| dependency.platform = Some(platform));
+    let current =
+        old.filter(|old| old.sha256 == entry.sha256 && old.composed_sha256 == entry.composed_sha256);
+    let others = current.iter().flat_map(|old| &old.dependencies);
+    let mut kept: Vec<LockedDependency> =
+        others.filter(|other| other.platform != Some(platform)).cloned().collect();
+    // What holds everywhere would contradict newer content of the same URL.
+    let newer = |other: &LockedDependency| {
+        entry.dependencies.iter().any(|new| new.url == other.url && new.sha256 != other.sha256)
+    };
+    kept.retain(|other| other.platform.is_some() || !newer(other));
+    entry.dependencies.retain(|new| {
+        !kept
+            .iter()
+            .any(|other| other.platform.is_none() && (&other.field, &other.url) == (&new.field, &new.url))
+    });
+    entry.dependencies.extend(kept);
+    entry
+}
+
 fn same(one: &Dependency, other: &Dependency) -> bool {
     one.field == other.field && one.url == other.url && one.sha256 == other.sha256
 }

@@ -101,7 +101,10 @@ impl Resolver {
         self.first_use == FirstUse::Accept
     }
 
-    /// Resolves a harness file for a platform. The library and the configuration are those of its fullsend directory;
+    /// Resolves a harness file for a platform. What is checked is what resolution needs: that the file and its bases can be
+    /// read and composed, and that every remote reference leads to the content it is pinned to. Whether the harness makes
+    /// sense, whether it has a role and whether its local files exist, is for linting to say, so that a harness can be
+    /// fetched and locked while it is being written. The library and the configuration are those of its fullsend directory;
     /// neither they nor the file are changed.
     ///
     /// # Errors

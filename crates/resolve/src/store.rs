@@ -226,11 +226,14 @@ impl Store {
     async fn file(self: &Arc<Self>, want: &Want) -> Result<Got, DependencyError> {
         let digest = want.url.digest();
         let id = EntryId::File(digest);
-        if let Some(hit) = self.cached(id, move |cache| cache.get_file(&digest)).await? {
+        if let Some(hit) = self.cached(id, move |cache| cache.get_file(&digest)).await?
+            && self.stands_for(want, hit.metadata.url()).await?
+        {
             return self.found_file(want, &hit, Source::Cache);
         }
         let fetched = self.download_file(want.url.url()).await?;
         verify(want, fetched.digest)?;
+        self.saw(want).await?;
         let url = want.url.url().clone();
         let kept = self.on_cache(move |cache| {
             cache.put_file(&url, &fetched.bytes)?;
@@ -258,11 +261,14 @@ impl Store {
         let digest = tree_digest(want.url.digest())?;
         let name = url.path().last().cloned().unwrap_or_default();
         let id = EntryId::Tree(digest);
-        if let Some(hit) = self.cached(id, move |cache| cache.get_tree(&digest)).await? {
+        if let Some(hit) = self.cached(id, move |cache| cache.get_tree(&digest)).await?
+            && self.stands_for(want, hit.metadata.url()).await?
+        {
             return self.found_tree(id, &name, &hit, Source::Cache);
         }
         let files = self.download_directory(&url).await?;
         verify(want, digest_of(&files)?)?;
+        self.saw(want).await?;
         let url = want.url.url().clone();
         let kept = self.on_cache(move |cache| {
             cache.put_tree(&url, &files, Listing::Full)?;
@@ -339,18 +345,27 @@ fn whole_reason(error: &DependencyError) -> String {
     reason
 }
 
+/// Where the digest of what is wanted is written.
+fn pinned_by(want: &Want) -> PinnedBy {
+    match want.fetch_type {
+        FetchType::BaseResource | FetchType::BaseScript | FetchType::BaseSkill | FetchType::BasePlugin => {
+            PinnedBy::Lock
+        }
+        FetchType::Static | FetchType::Runtime | _ => PinnedBy::Reference,
+    }
+}
+
 fn verify(want: &Want, actual: Sha256Digest) -> Result<(), DependencyError> {
     let expected = want.url.digest();
     if expected == actual {
         return Ok(());
     }
-    let pinned_by = match want.fetch_type {
-        FetchType::BaseResource | FetchType::BaseScript | FetchType::BaseSkill | FetchType::BasePlugin => {
-            PinnedBy::Lock
-        }
-        FetchType::Static | FetchType::Runtime | _ => PinnedBy::Reference,
-    };
-    Err(DependencyError::Mismatch { expected, actual, url: want.url.url().as_str().to_owned(), pinned_by })
+    Err(DependencyError::Mismatch {
+        expected,
+        actual,
+        url: want.url.url().as_str().to_owned(),
+        pinned_by: pinned_by(want),
+    })
 }
 
 /// The digest of a pin read as that of a tree.

@@ -217,7 +217,10 @@ impl FetchError {
             Self::Digest { found, .. } => {
                 format!("if the new content is what you want, review it and pin `#sha256={found}`")
             }
-            Self::Tls { .. } => "if your network has its own certificate authority, name its file".to_owned(),
+            Self::Tls { .. } => {
+                "if your network has its own certificate authority, name its file in `SSL_CERT_FILE`"
+                    .to_owned()
+            }
             Self::Dns { .. } | Self::Connect { .. } | Self::Timeout { .. } | Self::Interrupted { .. } => {
                 "check the network and try again".to_owned()
             }

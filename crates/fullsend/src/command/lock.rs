@@ -8,7 +8,9 @@ use fullsend_harness::schema::HarnessFile;
 use fullsend_harness::value::Platform;
 use fullsend_harness::workspace;
 use fullsend_resolve::lock::{self, LockFile, LockedHarness, Outcome};
-use fullsend_resolve::locking::{Inputs, expected, locked_digests, locked_harness, platforms, problems};
+use fullsend_resolve::locking::{
+    Inputs, expected, for_platform, locked_digests, locked_harness, platforms, problems,
+};
 use fullsend_resolve::{Dependency, FirstUse};
 use fullsend_yaml::{Diagnostic, SourceMap};
 use jiff::Timestamp;
@@ -90,7 +92,10 @@ fn lock_one(
         resolved.push((platform, resolution.dependencies));
     }
     let source = path.strip_prefix(&session.root).unwrap_or(path).display().to_string();
-    let entry = locked_harness(source, &inputs, Timestamp::now(), &resolved);
+    let mut entry = locked_harness(source, &inputs, Timestamp::now(), &resolved);
+    if let Some(platform) = args.forge.filter(|_| harness.base.is_some() || harness.forge.is_some()) {
+        entry = for_platform(entry, platform, old.harnesses.get(&name));
+    }
     output.note(&format!("{name}: {} remote resources", entry.dependencies.len()));
     Ok(Some((name, entry)))
 }

@@ -204,10 +204,13 @@ fn private_hosts(layers: &[ConfigFile]) -> Vec<PrivateHost> {
 fn tokens(hosts: &ForgeHosts) -> Result<Vec<ForgeToken>> {
     let mut tokens = Vec::new();
     for (host, kind) in hosts.iter() {
-        if let Some(secret) = environment::first_set(token_variables(kind, host)) {
-            tokens.push(
-                ForgeToken::new(host, &secret).map_err(|error| advise(&error.to_string(), error.help()))?,
-            );
+        let variables = token_variables(kind, host);
+        if let Some(secret) = environment::first_set(variables) {
+            let token = ForgeToken::new(host, &secret).map_err(|error| {
+                let message = format!("`{}` for `{host}`: {error}", variables.join("` or `"));
+                advise(&message, error.help())
+            });
+            tokens.push(token?);
         }
     }
     Ok(tokens)

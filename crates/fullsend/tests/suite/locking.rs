@@ -2,7 +2,7 @@
 
 use fullsend_testkit::{TestFile, in_namespace, test_name};
 
-use crate::suite::forge_place::{AGENT, ForgePlace, hosts, sha, tree};
+use crate::suite::forge_place::{AGENT, ALLOWED, ForgePlace, hosts, sha, tree};
 
 fn locked(at: &ForgePlace) -> String {
     std::fs::read_to_string(at.place.path().join(".fullsend/lock.yaml")).unwrap()
@@ -73,5 +73,162 @@ fn files_beside_a_base_are_held_to_the_lock() {
         let ran = at.run(&["fetch", "code"]);
         assert_eq!(ran.code, Some(2), "what changed beside the base is refused");
         assert!(ran.stderr.contains("not what was pinned"), "{}", ran.stderr);
+    });
+}
+
+/// A forge with an agent, and a harness that names it; gives the harness's lines.
+fn one_agent(at: &ForgePlace) -> String {
+    let commit = at.repository("agents", &[TestFile::new("agents/code.md", AGENT)]);
+    let digest = sha(AGENT.as_bytes());
+    format!("agent: https://raw.githubusercontent.com/org/agents/{commit}/agents/code.md#sha256={digest}\n")
+}
+
+#[test]
+fn a_check_sees_every_file_that_decides() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let agent = one_agent(&at);
+        at.place.write(".fullsend/harness/parent.yaml", "role: coder\nmodel: sonnet\n");
+        let check = |expected: i32, why: &str| {
+            let ran = at.run(&["lock", "code", "--check"]);
+            assert_eq!(ran.code, Some(expected), "{why}: {}{}", ran.stdout, ran.stderr);
+        };
+        let lock = || assert_eq!(at.run(&["lock", "code"]).code, Some(0));
+        at.harness(&agent);
+        lock();
+        check(0, "just locked");
+        at.place.write(".fullsend/config.yaml", format!("{ALLOWED}  - https://example.com/\n"));
+        check(1, "the organisation's list");
+        lock();
+        check(0, "locked again");
+        at.harness(&format!("base: parent.yaml\n{agent}"));
+        check(1, "the harness");
+        lock();
+        check(0, "locked again");
+        at.place.write(".fullsend/harness/parent.yaml", "role: coder\nmodel: opus\n");
+        check(1, "the base");
+    });
+}
+
+#[test]
+fn what_the_lock_lacks_or_contradicts_is_refused_and_locking_repairs_it() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let agent = one_agent(&at);
+        at.harness(&agent);
+        assert_eq!(at.run(&["lock", "code"]).code, Some(0));
+        let good = locked(&at);
+        for forged in [
+            good.replace(&sha(AGENT.as_bytes()), &sha(b"evil")),
+            good.replace("/agents/code.md", "/agents/other.md"),
+        ] {
+            at.place.write(".fullsend/lock.yaml", &forged);
+            for command in [&["fetch", "code"][..], &["lock", "code", "--check"]] {
+                let ran = at.run(command);
+                assert_ne!(ran.code, Some(0), "{command:?} {}", ran.stdout);
+                assert!(format!("{}{}", ran.stdout, ran.stderr).contains("fullsend lock code"), "{ran:?}");
+            }
+            let ran = at.run(&["lock", "code"]);
+            assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+            assert_eq!(at.run(&["lock", "code", "--check"]).code, Some(0));
+            assert_eq!(at.run(&["fetch", "code"]).code, Some(0), "what the message says to do helps");
+        }
+        at.harness(&format!("{agent}forge: {{github: {{}}}}\n"));
+        assert_eq!(at.run(&["lock", "code"]).code, Some(0));
+        let other = good.replace("field: agent\n", "field: agent\n              platform: gitlab\n");
+        assert_ne!(other, good);
+        at.place.write(".fullsend/lock.yaml", other);
+        let ran = at.run(&["fetch", "code", "--forge", "github"]);
+        assert_eq!(ran.code, Some(2), "an entry of another platform does not count");
+        assert!(ran.stderr.contains("fullsend lock code"), "{}", ran.stderr);
+    });
+}
+
+#[test]
+fn a_failed_lock_changes_nothing_and_loses_nothing() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let agent = one_agent(&at);
+        at.harness(&agent);
+        at.place.write(".fullsend/harness/other.yaml", format!("role: coder\n{ALLOWED}{agent}"));
+        assert_eq!(at.run(&["lock", "--all"]).code, Some(0));
+        let before = locked(&at);
+        at.place.write(
+            ".fullsend/harness/other.yaml",
+            format!(
+                "role: coder\n{ALLOWED}{}",
+                agent.replace("code.md", "gone.md").replace(&sha(AGENT.as_bytes()), &sha(b"gone"))
+            ),
+        );
+        let ran = at.run(&["lock", "--all"]);
+        assert_eq!(ran.code, Some(2));
+        assert_eq!(locked(&at), before);
+        assert_eq!(at.run(&["lock", "other"]).code, Some(2));
+        assert_eq!(locked(&at), before);
+        at.place.write(".fullsend/harness/other.yaml", "role: [\n");
+        assert_eq!(at.run(&["lock", "--all"]).code, Some(2));
+        assert_eq!(locked(&at), before);
+        let names: Vec<String> = std::fs::read_dir(at.place.path().join(".fullsend"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.contains("tmp") || name.contains("lock"))
+            .filter(|name| name != "lock.yaml")
+            .collect();
+        assert_eq!(names, Vec::<String>::new());
+        assert_eq!(at.run(&["cache", "verify"]).code, Some(0));
+    });
+}
+
+#[test]
+fn two_harnesses_locked_at_once_are_both_there() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let agent = one_agent(&at);
+        let names: Vec<String> = (0..6).map(|index| format!("h{index}")).collect();
+        for name in &names {
+            at.place
+                .write(&format!(".fullsend/harness/{name}.yaml"), format!("role: coder\n{ALLOWED}{agent}"));
+        }
+        std::thread::scope(|scope| {
+            for name in &names {
+                scope.spawn(|| {
+                    let ran = at.run(&["lock", name.as_str()]);
+                    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+                });
+            }
+        });
+        for name in &names {
+            assert_eq!(at.run(&["lock", name, "--check"]).code, Some(0), "{name}");
+        }
+    });
+}
+
+#[test]
+fn locking_for_one_platform_keeps_the_others() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let commit = at.repository(
+            "agents",
+            &[TestFile::new("a/SKILL.md", "# A\n"), TestFile::new("b/SKILL.md", "# B\n")],
+        );
+        let skill = |name: &str, text: &str| {
+            let digest = tree(&[("SKILL.md", text)]);
+            format!("skills: ['https://github.com/org/agents/tree/{commit}/{name}#sha256={digest}']")
+        };
+        at.harness(&format!(
+            "agent: agents/a.md\nforge:\n  github:\n    {}\n  gitlab:\n    {}\n",
+            skill("a", "# A\n"),
+            skill("b", "# B\n")
+        ));
+        assert_eq!(at.run(&["lock", "code", "--forge", "github"]).code, Some(0));
+        assert_eq!(at.fetched(&["--forge", "github"]).len(), 1);
+        assert_eq!(at.run(&["lock", "code", "--check"]).code, Some(1), "the other platform is missing");
+        let ran = at.run(&["lock", "code", "--forge", "gitlab"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        for platform in ["github", "gitlab"] {
+            let ran = at.run(&["fetch", "code", "--forge", platform]);
+            assert_eq!(ran.code, Some(0), "{platform}: {}\n{}", ran.stderr, locked(&at));
+        }
+        assert_eq!(at.run(&["lock", "code", "--check"]).code, Some(0), "{}", locked(&at));
     });
 }

@@ -45,6 +45,28 @@ fn a_local_harness_fetches_nothing_and_leaves_nothing() {
 }
 
 #[test]
+fn what_linting_says_does_not_stop_resolving() {
+    let place = Place::with_harness();
+    place.write(
+        ".fullsend/harness/code.yaml",
+        "agent: agents/gone.md\npre_script: scripts/gone.sh\nskills: [skills/gone, skills/s]\n",
+    );
+    assert_eq!(place.run(&["harness", "lint"]).code, Some(1));
+    for arguments in [&["fetch", "code"][..], &["lock", "code"], &["lock", "--all", "--check"]] {
+        let ran = place.run(arguments);
+        assert_eq!(ran.code, Some(0), "{arguments:?}: {}", ran.stderr);
+    }
+    assert!(!place.path().join(".fullsend/lock.yaml").exists());
+    assert!(!place.path().join(".fullsend/.fullsend-cache").exists());
+    let ran = place.run(&["fetch", "code", "--forge", "github"]);
+    assert_eq!(ran.code, Some(0), "without overlays every platform is the same: {}", ran.stderr);
+    place.write(".fullsend/harness/code.yaml", "agent: agents/a.md\nforge: {github: {}}\n");
+    let ran = place.run(&["fetch", "code", "--forge", "gitlab"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("the harness has no `forge.gitlab`"), "{}", ran.stderr);
+}
+
+#[test]
 fn resources_are_fetched_verified_cached_and_used_again_offline() {
     in_namespace(test_name!(), &hosts(), || {
         let (at, _) = usual();

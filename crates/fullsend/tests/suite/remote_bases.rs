@@ -191,3 +191,27 @@ fn harnesses_that_share_a_base_are_locked_each_for_itself() {
         assert_eq!(at.fetched(&["--offline"]).len(), 4);
     });
 }
+
+#[test]
+fn a_lock_cannot_put_one_cached_file_in_the_place_of_another() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let base = "agent: agents/code.md\npolicy: policy.yaml\n";
+        let files = [TestFile::new("agents/code.md", AGENT), TestFile::new("policy.yaml", "version: 1\n")];
+        based_on(&at, base, &files, "");
+        assert_eq!(at.run(&["lock", "code"]).code, Some(0));
+        let path = at.place.path().join(".fullsend/lock.yaml");
+        let lock = std::fs::read_to_string(&path).unwrap();
+        let forged = lock.replace(&sha(b"version: 1\n"), &sha(AGENT.as_bytes()));
+        assert_ne!(forged, lock);
+        std::fs::write(&path, forged).unwrap();
+        for arguments in [&["fetch", "code"][..], &["fetch", "code", "--offline"]] {
+            let ran = at.run(arguments);
+            assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+        }
+        std::fs::write(&path, &lock).unwrap();
+        assert_eq!(at.fetched(&["--offline"]).len(), 3);
+        std::fs::remove_file(at.place.path().join(".fullsend/.fullsend-cache/url-index.json")).unwrap();
+        assert_eq!(at.fetched(&["--offline"]).len(), 3, "entries know where they came from");
+    });
+}

@@ -166,7 +166,7 @@ fn everything_that_may_be_remote_becomes_a_path() {
                 TestFile::new("agents/code.md", AGENT),
                 TestFile::new("policy.yaml", "version: 1\n"),
                 TestFile::new("profile.yaml", "id: p\n"),
-                TestFile::new("provider.yaml", "name: p\n"),
+                TestFile::new("provider.yaml", "name: p\ntype: t\n"),
                 TestFile::new("plugins/p/plugin.json", "{}"),
                 TestFile::new("override.md", "override"),
             ],
@@ -185,7 +185,7 @@ fn everything_that_may_be_remote_becomes_a_path() {
             raw("override.md", "override"),
             tree(&[("plugin.json", "{}")]),
             raw("profile.yaml", "id: p\n"),
-            raw("provider.yaml", "name: p\n"),
+            raw("provider.yaml", "name: p\ntype: t\n"),
         ));
         let report = report(&at, &[]);
         assert_eq!(report["dependencies"].as_array().unwrap().len(), 7);
@@ -229,5 +229,40 @@ fn dependencies_stay_within_the_lists_and_refusals_are_recorded() {
             assert_eq!(refused.len(), 1, "{reference}: {}", ran.stderr);
             assert!(at.forge.requests().iter().all(|request| !format!("{request:?}").contains("evil")));
         }
+    });
+}
+
+#[test]
+fn fifty_skills_with_many_files_take_no_longer_than_their_sum() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let text = skill(&[]);
+        let mut files = Vec::new();
+        let mut pins = Vec::new();
+        for index in 0..50 {
+            let own: Vec<(String, String)> =
+                (0..20).map(|file| (format!("f{file}.md"), format!("{index} {file}\n"))).collect();
+            let listed: Vec<(&str, &str)> = own
+                .iter()
+                .map(|(path, text)| (path.as_str(), text.as_str()))
+                .chain([("SKILL.md", text.as_str())])
+                .collect();
+            let file = |(path, text): &(&str, &str)| TestFile::new(&format!("skills/s{index}/{path}"), *text);
+            files.extend(listed.iter().map(file));
+            pins.push(tree(&listed));
+        }
+        let commit = at.repository("skills", &files);
+        let mut lines = String::from("agent: agents/a.md\nskills:\n");
+        for (index, pin) in pins.iter().enumerate() {
+            lines +=
+                &format!("  - https://github.com/org/skills/tree/{commit}/skills/s{index}#sha256={pin}\n");
+        }
+        at.harness(&lines);
+        assert_eq!(at.fetched(&[]).len(), 50);
+        let start = std::time::Instant::now();
+        assert_eq!(at.fetched(&["--offline"]).len(), 50);
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+        let ran = at.run(&["fetch", "code", "--max-resources", "49"]);
+        assert!(ran.stderr.contains("more than 49 remote resources"), "{}", ran.stderr);
     });
 }

@@ -148,8 +148,10 @@ impl Beside<'_> {
     fn tree_address(&self, root: &str, written: &str) -> Result<String, DependencyError> {
         let raw = HttpsUrl::parse(root).ok().and_then(|url| RawGitHubUrl::parse(&url).ok());
         let raw = raw.ok_or_else(|| DependencyError::Reference {
-            message: format!("`{written}` is a directory beside a base that does not lie on a forge"),
-            help: Some("name it by its own pinned URL in the base".to_owned()),
+            message: format!(
+                "`{written}` is a directory, and only beside a base on `raw.githubusercontent.com` can it be listed"
+            ),
+            help: Some("name the base by its raw URL, or the directory by its own pinned URL".to_owned()),
         })?;
         let prefix = if raw.path().is_empty() { String::new() } else { format!("{}/", raw.path().join("/")) };
         let (owner, repo, reference) = (raw.owner(), raw.repo(), raw.reference());

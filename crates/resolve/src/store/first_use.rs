@@ -7,8 +7,8 @@ use fullsend_fetch::cache::{IndexState, Listing, UrlIndex};
 use fullsend_fetch::get::Mode;
 use fullsend_origin::{ForgeUrl, RemoteUrl, Sha256Digest};
 
-use super::{Shape, Store, digest_of};
-use crate::error::DependencyError;
+use super::{Shape, Store, Want, digest_of, pinned_by};
+use crate::error::{DependencyError, PinnedBy};
 
 /// Whether what lies at a place can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +39,47 @@ impl Store {
             return Err(DependencyError::Offline);
         }
         let digest = self.first_fetch(url, shape).await?;
+        self.record(url, digest).await?;
+        Ok((digest, Source::Network))
+    }
+
+    /// Remembers what was seen at a URL.
+    async fn record(self: &Arc<Self>, url: &RemoteUrl, digest: Sha256Digest) -> Result<(), DependencyError> {
         let key = url.as_str().to_owned();
         let recorded = self.on_cache(move |cache| UrlIndex::new(cache).record([(key, digest)])).await?;
         if let IndexState::Damaged { reason } = recorded {
             tracing::warn!(%reason, "the URL index was damaged and is written anew");
         }
-        Ok((digest, Source::Network))
+        Ok(())
+    }
+
+    /// Whether a cached copy that came from the URL `from` may stand for what is wanted. A pin that the reference states
+    /// may be satisfied from anywhere. The lock file is no such authority: whoever edits it could put one cached script
+    /// in the place of another, so its digest counts only for content that was seen at this very URL.
+    pub(super) async fn stands_for(
+        self: &Arc<Self>,
+        want: &Want,
+        from: &str,
+    ) -> Result<bool, DependencyError> {
+        let url = want.url.url().as_str();
+        if pinned_by(want) == PinnedBy::Reference || from == url {
+            return Ok(true);
+        }
+        let key = url.to_owned();
+        let seen = self.on_cache(move |cache| UrlIndex::new(cache).get(&key)).await?;
+        let here = seen == Some(want.url.digest());
+        if !here && self.fetcher.rules().mode == Mode::Offline {
+            return Err(DependencyError::Offline);
+        }
+        Ok(here)
+    }
+
+    /// Remembers where verified content was seen, when that matters.
+    pub(super) async fn saw(self: &Arc<Self>, want: &Want) -> Result<(), DependencyError> {
+        match pinned_by(want) {
+            PinnedBy::Reference => Ok(()),
+            PinnedBy::Lock => self.record(want.url.url(), want.url.digest()).await,
+        }
     }
 
     /// Fetches what nothing pins into the cache.
