@@ -4,6 +4,7 @@
 //! do not depend on which answer came first.
 
 use std::collections::{HashMap, HashSet};
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -189,13 +190,27 @@ pub(crate) fn same_digest(url: &str, first: Sha256Digest, second: Sha256Digest) 
     Err(ResolveError::Conflict { url: url.to_owned(), first, second })
 }
 
+/// Reads at most as much as a manifest may have; what is longer does not end where a reader expects it to.
+fn read_bounded(path: &Path) -> std::io::Result<String> {
+    const LONGEST: u64 = 1 << 20;
+    let mut text = String::new();
+    let file = std::fs::File::open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    match file.take(LONGEST + 1).read_to_string(&mut text)? as u64 {
+        length if length > LONGEST => Err(std::io::Error::other(format!("it has more than {LONGEST} bytes"))),
+        _ => Ok(text),
+    }
+}
+
 /// Reads the manifest of a skill directory; one without `SKILL.md` depends on nothing.
 pub(crate) fn read_manifest(directory: &Path) -> Result<SkillManifest, DependencyError> {
     let invalid = |message: String| DependencyError::Reference {
         message,
         help: Some("correct the front matter of the skill".to_owned()),
     };
-    match std::fs::read_to_string(directory.join("SKILL.md")) {
+    match read_bounded(&directory.join("SKILL.md")) {
         Ok(text) => SkillManifest::read("SKILL.md", &text).map_err(invalid),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(SkillManifest::default()),
         Err(error) => Err(invalid(format!("`SKILL.md` cannot be read: {error}"))),

@@ -15,6 +15,7 @@ mod definitions;
 mod dependency;
 pub mod durable;
 mod error;
+mod file;
 pub mod forge;
 mod local_skills;
 pub mod lock;

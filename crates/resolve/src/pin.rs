@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use fullsend_fetch::{Fetcher, Request};
+use fullsend_fetch::Fetcher;
 use fullsend_origin::{
     ForgeHosts, ForgeUrl, PathKind, PinnedUrl, RemoteUrl, Sha256Digest, TreeDigestBuilder, TreePath,
 };
 use thiserror::Error;
 
 use crate::error::DependencyError;
+use crate::file::download_file;
 use crate::forge::Forges;
-use crate::store::{digest_of, download, file_address};
+use crate::store::{digest_of, download};
 
 /// Why a path cannot be hashed.
 #[derive(Debug, Error)]
@@ -108,7 +109,7 @@ pub async fn pin_url(
             directory.require_tree_directory()?;
             digest_of(&download(forges, &directory).await?)?
         }
-        Ok(_) | Err(_) => fetcher.get(&Request::new(&file_address(url, hosts)?)).await?.digest,
+        Ok(_) | Err(_) => Sha256Digest::of(&download_file(fetcher, forges, hosts, url).await?),
     };
     Ok(PinnedUrl::new(url.clone(), digest))
 }

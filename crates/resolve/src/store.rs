@@ -8,16 +8,16 @@ use std::sync::Arc;
 use fullsend_fetch::audit::{FetchType, Refusal, Source, Success};
 use fullsend_fetch::cache::{CacheError, EntryId, FileHit, Listing, Lookup, TreeFile, TreeHit, content_name};
 use fullsend_fetch::get::Mode;
-use fullsend_fetch::{Audit, Cache, Fetched, Fetcher, Request};
+use fullsend_fetch::{Audit, Cache, Fetcher};
 use fullsend_origin::{
-    ForgeHosts, ForgeUrl, PathKind, PinnedUrl, RemoteUrl, Sha256Digest, TreeDigest, TreeDigestBuilder,
-    TreePath,
+    ForgeHosts, ForgeUrl, PinnedUrl, RemoteUrl, Sha256Digest, TreeDigest, TreeDigestBuilder, TreePath,
 };
 use jiff::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::error::{DependencyError, PinnedBy, ResolveError};
+use crate::file::download_file;
 use crate::forge::{DEFAULT_CONCURRENCY, ForgeError, Forges, TreeLimits, download_directory};
 use crate::progress::{Progress, Silent};
 
@@ -95,13 +95,12 @@ impl Store {
     }
 
     /// Downloads a file.
-    async fn download_file(&self, url: &RemoteUrl) -> Result<Fetched, DependencyError> {
-        let address = file_address(url, &self.hosts)?;
-        let host = address.as_https().host();
+    async fn download_file(&self, url: &RemoteUrl) -> Result<Vec<u8>, DependencyError> {
+        let host = url.as_https().host();
         self.progress.started(host);
-        let fetched = self.fetcher.get(&Request::new(&address)).await?;
-        self.progress.arrived(host, 1, fetched.bytes.len() as u64);
-        Ok(fetched)
+        let bytes = download_file(&self.fetcher, &self.forges, &self.hosts, url).await?;
+        self.progress.arrived(host, 1, bytes.len() as u64);
+        Ok(bytes)
     }
 
     /// Downloads a directory.
@@ -231,12 +230,12 @@ impl Store {
         {
             return self.found_file(want, &hit, Source::Cache);
         }
-        let fetched = self.download_file(want.url.url()).await?;
-        verify(want, fetched.digest)?;
+        let bytes = self.download_file(want.url.url()).await?;
+        verify(want, Sha256Digest::of(&bytes))?;
         self.saw(want).await?;
         let url = want.url.url().clone();
         let kept = self.on_cache(move |cache| {
-            cache.put_file(&url, &fetched.bytes)?;
+            cache.put_file(&url, &bytes)?;
             cache.get_file(&digest)
         });
         match kept.await? {
@@ -387,23 +386,6 @@ pub(crate) fn digest_of(files: &[TreeFile]) -> Result<Sha256Digest, DependencyEr
         })?;
     }
     Ok(builder.finish().as_sha256())
-}
-
-/// A forge shows a file as a page around it; the file itself lies elsewhere.
-pub(crate) fn file_address(url: &RemoteUrl, hosts: &ForgeHosts) -> Result<RemoteUrl, DependencyError> {
-    let Ok(forge_url) = ForgeUrl::parse(url.as_https(), hosts) else { return Ok(url.clone()) };
-    let raw = match forge_url.path_kind() {
-        PathKind::Blob => forge_url.raw_file_url(),
-        PathKind::Tree => None,
-    };
-    let reference = |message: &str, help: &str| DependencyError::Reference {
-        message: message.to_owned(),
-        help: Some(help.to_owned()),
-    };
-    let raw = raw.ok_or_else(|| {
-        reference("the URL names a directory, a file is needed", "use the URL of the file, with `/blob/`")
-    })?;
-    RemoteUrl::parse(&raw).map_err(|error| reference(&error.to_string(), "write the URL of the raw file"))
 }
 
 /// The files of a forge directory.

@@ -29,11 +29,19 @@ pub(super) fn run(args: &LockArgs, output: &mut Output) -> Result<Exit> {
     if args.check {
         return check(&mut session, args, &paths, output);
     }
-    let mut entries = Vec::new();
+    let (mut entries, mut failed) = (Vec::new(), None);
     for path in &paths {
-        entries.extend(lock_one(&mut session, args, path, output)?);
+        let entry = lock_one(&mut session, args, path, output);
+        let entry = if args.all { entry.with_context(|| format!("`{}`", path.display())) } else { entry };
+        match entry {
+            Ok(entry) => entries.extend(entry),
+            // The others are locked all the same; what failed keeps the entry it had.
+            Err(error) if failed.is_none() => failed = Some(error),
+            Err(error) => output.failure(&error),
+        }
     }
-    write(&session, args, &paths, entries, output)
+    let written = write(&session, args, &paths, entries, output)?;
+    failed.map_or(Ok(written), Err)
 }
 
 /// The composed harness, or the reasons why there is none.

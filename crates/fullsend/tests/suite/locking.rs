@@ -232,3 +232,21 @@ fn locking_for_one_platform_keeps_the_others() {
         assert_eq!(at.run(&["lock", "code", "--check"]).code, Some(0), "{}", locked(&at));
     });
 }
+
+#[test]
+fn one_harness_that_cannot_be_locked_does_not_hold_up_the_others() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let commit = at.repository("agents", &[TestFile::new("agents/code.md", AGENT)]);
+        let url = format!("https://raw.githubusercontent.com/org/agents/{commit}/agents/code.md");
+        at.harness(&format!("agent: {url}#sha256={}\n", sha(AGENT.as_bytes())));
+        at.place.write(".fullsend/harness/broken.yaml", "role: coder\nagnet: x\n");
+        at.place.write(".fullsend/harness/also-broken.yaml", "role: [\n");
+        let ran = at.run(&["lock", "--all"]);
+        assert_eq!(ran.code, Some(2));
+        for name in ["`.fullsend/harness/broken.yaml`", "`.fullsend/harness/also-broken.yaml`"] {
+            assert!(ran.stderr.contains(name), "{name}: {}", ran.stderr);
+        }
+        assert!(locked(&at).contains(&url), "what could be locked is");
+    });
+}

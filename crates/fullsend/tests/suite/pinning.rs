@@ -1,9 +1,9 @@
 //! `fullsend pin`.
 
-use fullsend_testkit::{TestFile, in_namespace, test_name};
+use fullsend_testkit::{TestFile, TestRepo, in_namespace, test_name};
 
 use crate::suite::forge_place::{AGENT, ForgePlace, hosts, sha, tree};
-use crate::suite::running::Place;
+use crate::suite::running::{Place, Ran};
 
 #[test]
 fn local_files_and_directories_are_hashed() {
@@ -54,6 +54,31 @@ fn urls_are_pinned_and_pins_written_in_place() {
         assert_eq!(at.fetched(&[]).len(), 1);
         let ran = at.run(&["pin", &format!("https://github.com/org/agents/blob/{commit}/gone.md")]);
         assert_eq!(ran.code, Some(2));
-        assert!(ran.stderr.contains("404"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("was not found"), "{}", ran.stderr);
+    });
+}
+
+#[test]
+fn files_of_private_repositories_need_the_token_and_their_page() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let mut repo = TestRepo::new("org", "private").private();
+        let commit = repo.commit(&[TestFile::new("agents/code.md", AGENT)]);
+        at.forge.add(repo);
+        at.forge.accept_token("ghp_s3cret", &["org/private"], 404);
+        let url = format!("https://github.com/org/private/blob/{commit}/agents/code.md");
+        let without = at.run(&["pin", &url]);
+        assert_eq!(without.code, Some(2));
+        assert!(without.stderr.contains("GH_TOKEN"), "the way in is named: {}", without.stderr);
+        let mut command = at.place.command(&["pin", &url]);
+        command.env("SSL_CERT_FILE", at.place.path().join("ca.pem")).env("GH_TOKEN", "ghp_s3cret");
+        let with = Ran::from(command.output().unwrap());
+        assert_eq!(with.stdout, format!("{url}#sha256={}\n", sha(AGENT.as_bytes())), "{}", with.stderr);
+        let elsewhere = at
+            .forge
+            .requests()
+            .into_iter()
+            .filter(|request| request.sni.as_deref() != Some("api.github.com"));
+        assert!(elsewhere.into_iter().all(|request| request.header("authorization").is_none()));
     });
 }

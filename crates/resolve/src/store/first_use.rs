@@ -91,9 +91,9 @@ impl Store {
         let kept = url.clone();
         match shape {
             Shape::File => {
-                let fetched = self.download_file(url).await?;
-                let digest = fetched.digest;
-                self.on_cache(move |cache| cache.put_file(&kept, &fetched.bytes)).await?;
+                let bytes = self.download_file(url).await?;
+                let digest = Sha256Digest::of(&bytes);
+                self.on_cache(move |cache| cache.put_file(&kept, &bytes)).await?;
                 Ok(digest)
             }
             Shape::Directory => {
