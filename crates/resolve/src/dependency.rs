@@ -7,31 +7,7 @@ use fullsend_harness::value::Platform;
 use fullsend_origin::{Sha256Digest, TreePath};
 use jiff::Timestamp;
 
-/// What kind of content a dependency is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DependencyKind {
-    /// A file that the harness pins.
-    File,
-    /// A directory.
-    Directory,
-    /// A script that lies beside a remote base.
-    Script,
-    /// Another file that lies beside a remote base.
-    Resource,
-}
-
-impl DependencyKind {
-    /// The word in lock files.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Directory => "directory",
-            Self::Script => "script",
-            Self::Resource => "resource",
-        }
-    }
-}
+use crate::lock::LockedKind;
 
 /// One verified dependency.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +19,7 @@ pub struct Dependency {
     /// The digest of the file or tree, verified.
     pub sha256: Sha256Digest,
     /// What it is.
-    pub kind: DependencyKind,
+    pub kind: LockedKind,
     /// The verified copy, under the name that consumers expect.
     pub path: PathBuf,
     /// The files of a directory.

@@ -29,7 +29,7 @@ mod resolver;
 mod skill_file;
 mod store;
 
-pub use dependency::{Dependency, DependencyKind};
+pub use dependency::Dependency;
 pub use error::{DependencyError, PinnedBy, ResolveError};
 pub use pin::{PinPathError, pin_path, pin_url};
 pub use progress::{Progress, Silent};

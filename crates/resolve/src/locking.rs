@@ -12,7 +12,7 @@ use fullsend_harness::value::Platform;
 use fullsend_origin::{RemoteUrl, Sha256Digest, Sha256Hasher};
 use jiff::Timestamp;
 
-use crate::dependency::{Dependency, DependencyKind};
+use crate::dependency::Dependency;
 use crate::lock::{Expected, LockFile, LockProblem, LockedDependency, LockedHarness, LockedKind, LockedPath};
 use crate::resolver::Limits;
 
@@ -138,19 +138,10 @@ fn locked_dependency(dependency: &Dependency, platform: Option<Platform>) -> Opt
         platform,
         url: RemoteUrl::parse(&dependency.url).ok()?,
         sha256: dependency.sha256,
-        kind: Some(kind(dependency.kind)),
+        kind: Some(dependency.kind),
         files: files.collect(),
         fetched_at: dependency.fetched_at,
     })
-}
-
-fn kind(kind: DependencyKind) -> LockedKind {
-    match kind {
-        DependencyKind::File => LockedKind::File,
-        DependencyKind::Directory => LockedKind::Directory,
-        DependencyKind::Script => LockedKind::Script,
-        DependencyKind::Resource => LockedKind::Resource,
-    }
 }
 
 /// The digests that the lock file records for a harness on a platform, by clean URL. Entries of other platforms are left
@@ -218,7 +209,7 @@ pub fn agrees(
                 platform,
                 url,
                 pin: Some(dependency.sha256),
-                kind: kind(dependency.kind),
+                kind: dependency.kind,
             },
         )?;
     }

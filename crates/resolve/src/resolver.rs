@@ -17,8 +17,9 @@ use fullsend_yaml::{Diagnostic, Location};
 use crate::base::{Files, names_commit};
 use crate::closure::{Closure, Edge, same_digest};
 use crate::definitions;
-use crate::dependency::{Dependency, DependencyKind};
+use crate::dependency::Dependency;
 use crate::error::{DependencyError, ResolveError};
+use crate::lock::LockedKind;
 use crate::locking::platforms;
 use crate::permission::Permissions;
 use crate::store::{Got, Shape, Store, Want};
@@ -378,8 +379,8 @@ pub(crate) fn dependency(want: &Want, got: &Got) -> Dependency {
         url: want.url.url().as_str().to_owned(),
         sha256: want.url.digest(),
         kind: match want.shape {
-            Shape::File => DependencyKind::File,
-            Shape::Directory => DependencyKind::Directory,
+            Shape::File => LockedKind::File,
+            Shape::Directory => LockedKind::Directory,
         },
         path: got.path.clone(),
         files: got.files.clone(),

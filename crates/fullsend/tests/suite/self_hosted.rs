@@ -72,3 +72,33 @@ fn a_private_address_is_opened_for_its_host_and_range_only() {
         assert_eq!(open.stderr, "1 remote resource verified, not from the cache\n");
     });
 }
+
+#[test]
+fn directories_beside_a_base_come_from_any_forge() {
+    in_namespace(test_name!(), &hosts(), || {
+        let at = ForgePlace::new();
+        let base = "agent: agents/code.md\npre_script: scripts/pre.sh\nskills: [skills/style]\n";
+        let commit = at.repository(
+            "agents",
+            &[
+                TestFile::new("team/harness/base.yaml", base),
+                TestFile::new("team/agents/code.md", "---\nname: c\ndescription: c\n---\nc\n"),
+                TestFile::executable("team/scripts/pre.sh", "#!/bin/sh\n"),
+                TestFile::new("team/scripts/lib.sh", "# shared\n"),
+                TestFile::new("team/skills/style/SKILL.md", SKILL),
+            ],
+        );
+        for url in [
+            format!("https://gitlab.com/org/agents/-/blob/{commit}/team/harness/base.yaml"),
+            format!("https://github.com/org/agents/blob/{commit}/team/harness/base.yaml"),
+            format!("https://raw.githubusercontent.com/org/agents/{commit}/team/harness/base.yaml"),
+        ] {
+            at.harness(&format!("base: {url}#sha256={}\n", crate::suite::forge_place::sha(base.as_bytes())));
+            let found = at.fetched(&[]);
+            let fields: Vec<&str> = found.iter().map(|found| found["field"].as_str().unwrap()).collect();
+            assert_eq!(fields, ["base", "agent", "skills[0]", "pre_script"], "{url}");
+            let scripts = std::path::PathBuf::from(found[3]["path"].as_str().unwrap());
+            assert!(scripts.join("lib.sh").is_file(), "{url}");
+        }
+    });
+}

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use fullsend_fetch::audit::{FetchType, Source as AuditSource};
 use fullsend_harness::resources::{ResourceKind, ResourceUse, Source};
 use fullsend_origin::{
-    AllowList, ForgeHosts, ForgeUrl, HttpsUrl, PinnedUrl, RawGitHubUrl, RemoteUrl, Sha256Digest,
+    AllowList, ForgeHosts, ForgeKind, ForgeUrl, HttpsUrl, PinnedUrl, RawGitHubUrl, RemoteUrl, Sha256Digest,
 };
 
-use crate::dependency::{Dependency, DependencyKind};
+use crate::dependency::Dependency;
 use crate::error::{DependencyError, ResolveError};
+use crate::lock::LockedKind;
 use crate::permission::organisation;
 use crate::resolver::{Resolver, dependency};
 use crate::store::{Place, Refused, Shape, Want};
@@ -24,7 +25,7 @@ pub(super) struct Beside<'b> {
 /// How a resource beside a base is fetched and recorded.
 struct Sort {
     shape: Shape,
-    kind: DependencyKind,
+    kind: LockedKind,
     fetch_type: FetchType,
 }
 
@@ -64,20 +65,20 @@ impl Beside<'_> {
     /// How a resource is fetched and recorded.
     fn sort(&self, resource: &ResourceUse<'_>) -> Option<Sort> {
         let directory =
-            |fetch_type| Sort { shape: Shape::Directory, kind: DependencyKind::Directory, fetch_type };
+            |fetch_type| Sort { shape: Shape::Directory, kind: LockedKind::Directory, fetch_type };
         let file = |kind, fetch_type| Sort { shape: Shape::File, kind, fetch_type };
         Some(match (resource.kind, resource.source) {
             (ResourceKind::Script, Source::Local(written)) if self.script_directory(written).is_some() => {
                 directory(FetchType::BaseScript)
             }
-            (ResourceKind::Script, _) => file(DependencyKind::Script, FetchType::BaseScript),
+            (ResourceKind::Script, _) => file(LockedKind::Script, FetchType::BaseScript),
             (ResourceKind::Skill, _) => directory(FetchType::BaseSkill),
             (ResourceKind::Plugin, _) => directory(FetchType::BasePlugin),
             (ResourceKind::Directory, _) => return None,
             (
                 ResourceKind::Agent | ResourceKind::File | ResourceKind::Profile | ResourceKind::OptionalFile,
                 _,
-            ) => file(DependencyKind::Resource, FetchType::BaseResource),
+            ) => file(LockedKind::Resource, FetchType::BaseResource),
         })
     }
 
@@ -109,8 +110,7 @@ impl Beside<'_> {
     /// directory; elsewhere, and for a script that lies in none, the script is fetched alone.
     fn script_directory<'w>(&self, written: &'w str) -> Option<(&'w str, &'w str)> {
         let (directory, file) = written.rsplit_once('/').filter(|(directory, _)| !directory.is_empty())?;
-        let on_forge = RawGitHubUrl::parse(self.base.url().as_https()).is_ok();
-        on_forge.then_some((directory, file))
+        self.tree_root().map(|_| (directory, file))
     }
 
     /// The digest that the content must have: the locked one, else the one seen when it was fetched first.
@@ -136,7 +136,7 @@ impl Beside<'_> {
         let root = root_url(self.base.url().as_str());
         let text = match shape {
             Shape::File => format!("{root}{written}"),
-            Shape::Directory => self.tree_address(&root, written)?,
+            Shape::Directory => self.tree_address(written)?,
         };
         RemoteUrl::parse(&text).map_err(|error| DependencyError::Reference {
             message: format!("`{written}` beside the base is not a usable URL: {error}"),
@@ -145,20 +145,35 @@ impl Beside<'_> {
     }
 
     /// Directories can only be listed by a forge.
-    fn tree_address(&self, root: &str, written: &str) -> Result<String, DependencyError> {
-        let raw = HttpsUrl::parse(root).ok().and_then(|url| RawGitHubUrl::parse(&url).ok());
-        let raw = raw.ok_or_else(|| DependencyError::Reference {
-            message: format!(
-                "`{written}` is a directory, and only beside a base on `raw.githubusercontent.com` can it be listed"
+    fn tree_address(&self, written: &str) -> Result<String, DependencyError> {
+        let root = self.tree_root().ok_or_else(|| DependencyError::Reference {
+            message: format!("`{written}` is a directory beside a base whose URL is not a file on a forge"),
+            help: Some(
+                "name the base by its `/blob/` or raw GitHub URL, or the directory by its own pinned URL"
+                    .to_owned(),
             ),
-            help: Some("name the base by its raw URL, or the directory by its own pinned URL".to_owned()),
         })?;
-        let prefix = if raw.path().is_empty() { String::new() } else { format!("{}/", raw.path().join("/")) };
-        let (owner, repo, reference) = (raw.owner(), raw.repo(), raw.reference());
-        Ok(format!(
-            "https://github.com/{owner}/{repo}/tree/{reference}/{prefix}{}",
-            written.trim_end_matches('/')
-        ))
+        Ok(format!("{root}{}", written.trim_end_matches('/')))
+    }
+
+    /// The URL of the directory above the base's own, as the forge lists it; `None` when the base lies on no forge.
+    fn tree_root(&self) -> Option<String> {
+        let url = self.base.url().as_https();
+        let above = |path: &[String]| {
+            let kept = path.get(..path.len().saturating_sub(2)).unwrap_or_default();
+            kept.iter().map(|segment| format!("{segment}/")).collect::<String>()
+        };
+        if let Ok(raw) = RawGitHubUrl::parse(url) {
+            let (owner, repo, reference) = (raw.owner(), raw.repo(), raw.reference());
+            return Some(format!("https://github.com/{owner}/{repo}/tree/{reference}/{}", above(raw.path())));
+        }
+        let page = ForgeUrl::parse(url, self.resolver.store.hosts()).ok()?;
+        let separator = match page.kind() {
+            ForgeKind::GitLab => "/-",
+            ForgeKind::GitHub | _ => "",
+        };
+        let (host, owner, repo, reference) = (page.host(), page.owner(), page.repo(), page.reference());
+        Some(format!("https://{host}/{owner}/{repo}{separator}/tree/{reference}/{}", above(page.path())))
     }
 }
 
