@@ -18,7 +18,26 @@ use crate::cli::Cli;
 use crate::exit::Exit;
 use crate::output::Output;
 
+/// Whether the version is all that is asked for. Tools ask for it often, and describing every command to answer costs more
+/// than the answer.
+fn asks_for_version() -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    let first = arguments.next();
+    arguments.next().is_none() && first.is_some_and(|argument| argument == "--version" || argument == "-V")
+}
+
+fn version() -> ExitCode {
+    match Output::new(true).text(concat!("fullsend ", env!("CARGO_PKG_VERSION"), "\n")) {
+        Ok(()) => Exit::Done.into(),
+        Err(error) if output::is_closed_pipe(&error) => Exit::ClosedPipe.into(),
+        Err(_) => Exit::Usage.into(),
+    }
+}
+
 fn main() -> ExitCode {
+    if asks_for_version() {
+        return version();
+    }
     let cli = Cli::parse();
     let mut output = Output::new(cli.quiet);
     let result = logging::start().and_then(|()| command::run(cli.command, &mut output));
