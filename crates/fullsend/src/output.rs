@@ -48,7 +48,7 @@ impl Output {
         Ok(stdout.flush()?)
     }
 
-    /// Prints a result as JSON: indented for a person at a terminal, on one line for a program.
+    /// Prints a result as indented JSON: programs do not mind, and people read it too.
     pub(crate) fn json(&mut self, value: &serde_json::Value) -> Result<()> {
         let mut stdout = io::stdout().lock();
         serde_json::to_writer_pretty(&mut stdout, value)?;

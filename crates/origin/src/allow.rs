@@ -128,10 +128,10 @@ impl AllowList {
         self.entries.iter().find(|entry| entry.matches(url))
     }
 
-    /// The entries that no single entry of `org` covers. A harness list must have none.
-    pub fn uncovered_by(&self, org: &Self) -> Vec<&AllowEntry> {
-        let covered = |entry: &AllowEntry| org.entries.iter().any(|outer| outer.covers(entry));
-        self.entries.iter().filter(|entry| !covered(entry)).collect()
+    /// Whether a single entry of this list allows everything that `entry` allows. An organisation's list must cover
+    /// every entry of a harness's.
+    pub fn covers(&self, entry: &AllowEntry) -> bool {
+        self.entries.iter().any(|outer| outer.covers(entry))
     }
 
     /// The entries in order.

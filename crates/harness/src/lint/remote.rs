@@ -46,7 +46,7 @@ fn own_list_is_damaged(composition: &Composition, harness: &HarnessFile, problem
 /// A harness may narrow the organisation's list, not widen it.
 fn widened(own: &[Located<AllowPrefix>], org: &AllowList, problems: &mut Vec<Diagnostic>) {
     for prefix in own {
-        if !org.iter().any(|entry| entry.covers(prefix.entry())) {
+        if !org.covers(prefix.entry()) {
             let message =
                 format!("`{}` is not covered by the organisation's allow-list", prefix.entry().as_str());
             let help = if org.is_empty() {
