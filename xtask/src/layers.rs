@@ -18,6 +18,7 @@ const ALLOWED: &[Row] = &[
     ("fullsend-testkit", &["fullsend-origin"]),
     ("fullsend-fetch", &["fullsend-origin"]),
     ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
+    ("fullsend-sandbox", &["fullsend-origin"]),
     ("fullsend-resolve", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     (
         "fullsend",

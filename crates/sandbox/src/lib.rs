@@ -1,0 +1,29 @@
+//! Runs commands where a declared policy is true: a contract, the backends that keep it, and the egress proxy.
+//!
+//! # Entry points
+//!
+//! * [`SandboxBackend`]: what every backend does; [`SandboxSpec`] says what a session may touch
+//! * [`Running`]: a command under way, with its output as it comes
+//!
+//! # Invariants
+//!
+//! * What a backend cannot enforce it refuses; nothing is accepted and then ignored.
+//! * Nothing of the caller's environment, files, processes or network is there unless the spec grants it.
+//! * Output is what the command wrote, byte for byte; what was left out is counted.
+//!
+//! # What it does not do
+//!
+//! It does not decide what an agent should be allowed to do, reads no harness files, and prints nothing.
+
+mod contract;
+mod error;
+pub mod spec;
+
+pub use contract::{Pending, Process, Running, SandboxBackend};
+pub use error::SandboxError;
+pub use spec::{
+    ByteString, Denial, Denied, Endpoint, ExecEvent, ExecExit, ExecRequest, ExecResult, FilesystemAccess,
+    FilesystemMount, HttpRule, LimitHit, NetworkPolicy, PrivateHost, ResolvedMount, ResourceLimits,
+    ResourceUsage, SandboxCapabilities, SandboxSession, SandboxSessionId, SandboxSnapshot, SandboxSpec,
+    SandboxState, Secret, TerminalSize, WriteMode,
+};
