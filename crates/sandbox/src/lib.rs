@@ -15,6 +15,7 @@
 //!
 //! It does not decide what an agent should be allowed to do, reads no harness files, and prints nothing.
 
+pub mod cgroup;
 mod contract;
 mod error;
 pub mod spec;
