@@ -9,4 +9,7 @@
 
 mod suite {
     mod cgroups;
+    mod explanations;
+    mod policies;
+    mod policy_laws;
 }
