@@ -19,6 +19,7 @@ use membership::Membership;
 use place::Place;
 
 use crate::error::SandboxError;
+use crate::layer::Layer;
 
 /// Which versions of control groups the machine has mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +88,23 @@ impl Availability {
             Controller::Cpu => &self.cpu,
             Controller::Pids => &self.pids,
         }
+    }
+
+    /// The same as layers of enforcement.
+    pub fn layers(&self) -> [Layer; 3] {
+        [Controller::Memory, Controller::Cpu, Controller::Pids].map(|controller| match self.of(controller) {
+            Support::Enforced { version, parent } => {
+                let version = match version {
+                    Version::V1 => "version 1",
+                    Version::V2 => "version 2",
+                };
+                Layer::available(
+                    controller.limit_name(),
+                    format!("{version} control groups in `{}`", parent.display()),
+                )
+            }
+            Support::Missing { why, fix } => Layer::missing(controller.limit_name(), why, fix),
+        })
     }
 }
 

@@ -20,11 +20,13 @@
 pub mod cgroup;
 mod contract;
 mod error;
+mod layer;
 pub mod policy;
 pub mod spec;
 
 pub use contract::{Pending, Process, Running, SandboxBackend};
 pub use error::SandboxError;
+pub use layer::{Layer, LayerStatus};
 pub use policy::PermissionPolicy;
 pub use spec::{
     ByteString, Denial, Denied, Endpoint, ExecEvent, ExecExit, ExecRequest, ExecResult, FilesystemAccess,

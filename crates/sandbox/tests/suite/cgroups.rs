@@ -159,6 +159,19 @@ fn a_name_is_given_once_and_stays_in_its_place() {
 }
 
 #[test]
+fn each_kind_of_limit_is_a_layer() {
+    let available = Cgroups::detect().available().clone();
+    let layers = available.layers();
+    assert_eq!(
+        layers.each_ref().map(|layer| layer.name),
+        ["memory limits", "processor limits", "process limits"]
+    );
+    for (layer, controller) in layers.iter().zip([Controller::Memory, Controller::Cpu, Controller::Pids]) {
+        assert_eq!(layer.is_available(), available.of(controller).is_enforced(), "{layer:?}");
+    }
+}
+
+#[test]
 fn limits_that_nothing_fits_in_are_refused() {
     let cgroups = Cgroups::detect();
     for limits in [
