@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -26,7 +25,7 @@ fn cgroups_with(test: &str, controllers: &[Controller]) -> Option<Cgroups> {
 /// A shell in the group that runs `script` only once it is in there.
 fn shell_in(leaf: &Leaf, script: &str) -> Child {
     let mut child = Command::new("sh")
-        .args(["-c", &format!("read go; {script}")])
+        .args(["-c", &format!("read go && {{ {script}; }}")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -61,10 +60,11 @@ fn what_uses_too_much_memory_is_killed_and_counted() {
     let limits = CgroupLimits { memory_bytes: Some(48 << 20), ..CgroupLimits::default() };
     let leaf = cgroups.create("fullsend-test-memory", &limits).unwrap();
     assert_eq!(leaf.oom_kills(), 0);
-    // A line without an end is kept in memory as a whole.
-    let mut child = shell_in(&leaf, "exec tail /dev/zero");
+    // A line without an end is kept in memory as a whole; it has an end so that a limit that does not hold fails the
+    // test and not the machine.
+    let mut child = shell_in(&leaf, "head -c 500000000 /dev/zero | tail > /dev/null");
     let status = child.wait().unwrap();
-    assert_eq!(status.signal(), Some(9), "{status}");
+    assert_eq!(status.code(), Some(128 + 9), "{status}");
     assert_eq!(leaf.oom_kills(), 1);
     leaf.remove().unwrap();
     assert_eq!(groups_named("fullsend-test-memory"), Vec::<PathBuf>::new());
@@ -88,7 +88,7 @@ fn a_fork_bomb_is_capped_and_killed_as_a_whole() {
     let Some(cgroups) = cgroups_with(test_name!(), &[Controller::Pids]) else { return };
     let limits = CgroupLimits { processes: Some(10), ..CgroupLimits::default() };
     let leaf = cgroups.create("fullsend-test-forks", &limits).unwrap();
-    let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do (setsid sleep 600 &) ; done; echo started";
+    let script = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do (setsid sleep 30 &) ; done; echo started";
     let mut child = shell_in(&leaf, script);
     // The pipe ends only when the last process that holds it is gone, so it is not read to its end here.
     let mut status = None;
