@@ -80,6 +80,12 @@ pub trait Process: fmt::Debug + Send {
     /// Queues bytes for standard input.
     fn feed(&mut self, bytes: Bytes);
 
+    /// How many bytes are queued for standard input and not yet written, for callers that must not queue without end.
+    /// A backend that holds back nothing has nothing to count.
+    fn queued_input(&self) -> usize {
+        0
+    }
+
     /// Ends standard input once everything queued is written.
     fn finish_input(&mut self);
 
@@ -113,6 +119,11 @@ impl Running {
     /// Queues bytes for standard input; they are written while [`Running::next`] is awaited.
     pub fn feed(&mut self, bytes: impl Into<Bytes>) {
         self.process.feed(bytes.into());
+    }
+
+    /// How many bytes are queued and not yet written.
+    pub fn queued_input(&self) -> usize {
+        self.process.queued_input()
     }
 
     /// Ends standard input once everything queued is written.

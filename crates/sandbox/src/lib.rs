@@ -4,6 +4,8 @@
 //!
 //! * [`SandboxBackend`]: what every backend does; [`SandboxSpec`] says what a session may touch
 //! * [`Running`]: a command under way, with its output as it comes
+//! * [`PermissionPolicy`]: what an agent may do, in lists that people write; it becomes a spec
+//! * [`cgroup::Cgroups`]: limits for whole process trees
 //!
 //! # Invariants
 //!
@@ -20,6 +22,7 @@ mod contract;
 mod error;
 mod layer;
 mod local;
+pub mod policy;
 pub mod spec;
 mod tree;
 
@@ -27,6 +30,7 @@ pub use contract::{Pending, Process, Running, SandboxBackend};
 pub use error::SandboxError;
 pub use layer::{Layer, LayerStatus};
 pub use local::{LocalBackend, LocalConfig};
+pub use policy::PermissionPolicy;
 pub use spec::{
     ByteString, Denial, Denied, Endpoint, ExecEvent, ExecExit, ExecRequest, ExecResult, FilesystemAccess,
     FilesystemMount, HttpRule, LimitHit, NetworkPolicy, PrivateHost, ResolvedMount, ResourceLimits,

@@ -1,0 +1,15 @@
+//! Behaviour of the crate through its public interface, on the real kernel.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken assumption fails the test"
+)]
+
+mod suite {
+    mod cgroups;
+    mod explanations;
+    mod policies;
+    mod policy_laws;
+}
