@@ -4,6 +4,7 @@
 //!
 //! * [`SandboxBackend`]: what every backend does; [`SandboxSpec`] says what a session may touch
 //! * [`Running`]: a command under way, with its output as it comes
+//! * [`egress::Egress`]: the proxy through which a session reaches the hosts on its list
 //!
 //! # Invariants
 //!
@@ -16,6 +17,7 @@
 //! It does not decide what an agent should be allowed to do, reads no harness files, and prints nothing.
 
 mod contract;
+pub mod egress;
 mod error;
 pub mod spec;
 
