@@ -47,6 +47,8 @@ pub(super) async fn carry(
         Ok(Speech::Bytes) => {
             let traffic = Traffic::default();
             let reason = tokio::select! {
+                // The policy comes first: not a byte may go out before it has been asked about them.
+                biased;
                 refusal = gate.forbidden(&target, address.ip(), Carried::Bytes) => {
                     gate.journal.deny(&asked, &refusal);
                     "cut"
@@ -86,7 +88,7 @@ async fn sniff(client: &mut Peer, upstream: &TcpStream, target: &Target) -> Resu
                 Seen::Beginning => {}
                 seen @ (Seen::Http | Seen::Tls(_) | Seen::Other | Seen::Refused(..)) => return Some(seen),
             }
-            if !matches!(client.fill(BEGINNING).await, Ok(1..)) {
+            if !matches!(client.fill(SILENCE).await, Ok(1..)) {
                 return None;
             }
         }

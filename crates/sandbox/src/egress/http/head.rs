@@ -233,7 +233,7 @@ async fn fill_head<R: AsyncRead + Unpin>(source: &mut Source<R>) -> Filled {
             return Filled::TooLarge;
         }
         looked = source.buffer.len().saturating_sub(3);
-        if !matches!(source.fill(HEAD_PATIENCE).await, Ok(1..)) {
+        if !matches!(source.fill(HEAD_PATIENCE * 2).await, Ok(1..)) {
             return Filled::Ended;
         }
     }

@@ -214,6 +214,7 @@ async fn run(
         }
     };
     let (outcome, reason) = tokio::select! {
+        biased;
         refusal = forbidden => {
             gate.journal.deny(asked, &refusal);
             (Err(Failed::Midway), "cut")
