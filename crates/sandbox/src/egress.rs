@@ -16,10 +16,12 @@
 mod dial;
 mod dns;
 mod endpoint;
+mod entrance;
 mod gate;
 mod hello;
 mod http;
 mod journal;
+mod lookup;
 mod names;
 mod policy;
 mod refusal;
@@ -32,10 +34,11 @@ mod target;
 mod tunnel;
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -49,22 +52,19 @@ pub use resolve::{Resolve, Resolving, SystemResolver};
 
 use crate::error::SandboxError;
 use crate::spec::{Denial, Endpoint};
-use dns::{Answer, Message, Wanted};
+use entrance::{entrance_name, serve};
 use gate::Gate;
-use http::Door;
 use journal::{Asked, Journal, locked};
+use lookup::answer_name;
 use refusal::Refusal;
-use stream::{Peer, Source, Stream};
-use target::{Host, MAX_QUOTE, Target, quote};
+use stream::{Source, Stream};
 
 /// How many connections a session may have at once.
 const MAX_CONNECTIONS: u32 = 1024;
 /// The largest DNS query that is looked at.
 const MAX_QUERY: usize = 1232;
-/// How long a new connection may be silent.
-const FIRST_BYTE: std::time::Duration = std::time::Duration::from_secs(300);
 /// How long accepting pauses after a failure, as when descriptors run out.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// What a session's proxy needs to know.
 #[derive(Clone, Debug)]
@@ -130,6 +130,7 @@ impl Egress {
             names: Mutex::default(),
             services: services.collect::<Result<_, _>>()?,
             connections: AtomicU64::new(1),
+            own: Mutex::default(),
         };
         Ok(Self {
             gate: Arc::new(gate),
@@ -282,93 +283,5 @@ impl Doorkeeper {
             }
             drop(slot);
         });
-    }
-}
-
-fn entrance_name(gate: &Gate, entrance: Entrance) -> String {
-    match entrance {
-        Entrance::Proxy => "proxy".to_owned(),
-        Entrance::Transparent { .. } => "transparent".to_owned(),
-        Entrance::Endpoint { index } => {
-            let name = gate.services.get(index).map_or("", |service| service.name.as_str());
-            format!("endpoint:{name}")
-        }
-    }
-}
-
-async fn serve(gate: &Gate, entrance: Entrance, local: Option<SocketAddr>, client: Peer, connection: u64) {
-    match entrance {
-        Entrance::Proxy => serve_proxy(gate, client, connection).await,
-        Entrance::Transparent { port } => serve_transparent(gate, client, local, port, connection).await,
-        Entrance::Endpoint { index } => {
-            if let Some(service) = gate.services.get(index) {
-                http::serve(gate, client, Door::Service(service), None, connection).await;
-            }
-        }
-    }
-}
-
-async fn serve_proxy(gate: &Gate, mut client: Peer, connection: u64) {
-    if !matches!(client.fill(FIRST_BYTE).await, Ok(1..)) {
-        return;
-    }
-    match client.buffer.first() {
-        Some(&socks::VERSION) => socks::serve(gate, client, connection).await,
-        Some(_) | None => http::serve(gate, client, Door::Proxy, None, connection).await,
-    }
-}
-
-async fn serve_transparent(gate: &Gate, client: Peer, local: Option<SocketAddr>, port: u16, connection: u64) {
-    let name = match local.map(|local| local.ip().to_canonical()) {
-        Some(IpAddr::V4(address)) => locked(&gate.names).name(address),
-        Some(IpAddr::V6(_)) | None => None,
-    };
-    let shown = name.clone().or(local.map(|local| local.ip().to_string())).unwrap_or_default();
-    let entrance = entrance_name(gate, Entrance::Transparent { port });
-    let asked = Asked { entrance, connection, host: shown, port, ..Asked::default() };
-    let Some(name) = name else {
-        let sentence = format!("`{}` is not the address of a name that was looked up here", asked.host);
-        return gate.journal.deny(&asked, &Refusal::policy("address-unknown", sentence, None));
-    };
-    let target = Target { host: Host::Name(name), port };
-    match gate.open(&asked, &target).await {
-        Ok(opened) => tunnel::carry(gate, asked, client, opened, target).await,
-        Err(refusal) => gate.journal.deny(&asked, &refusal),
-    }
-}
-
-/// Answers a query by the policy alone.
-fn answer_name(gate: &Gate, query: &[u8]) -> Option<Vec<u8>> {
-    let query = match dns::read(query) {
-        Message::Query(query) => query,
-        Message::Malformed(answer) => return Some(answer),
-        Message::Noise => return None,
-    };
-    let asked = Asked {
-        entrance: "dns".to_owned(),
-        connection: gate.number(),
-        host: quote(&query.name, MAX_QUOTE),
-        ..Asked::default()
-    };
-    let answer = decide_name(gate, &query, &asked).unwrap_or_else(|refusal| {
-        gate.journal.deny(&asked, &refusal);
-        Answer::Refused
-    });
-    Some(dns::write(&query, answer))
-}
-
-fn decide_name(gate: &Gate, query: &dns::Query, asked: &Asked) -> Result<Answer, Refusal> {
-    let malformed = || Refusal::request("host-malformed", "the name is not that of a host");
-    let Some(host @ Host::Name(_)) = Host::parse(&query.name) else {
-        return Err(malformed());
-    };
-    gate.policy().judge_name(&host)?;
-    if query.wanted == Wanted::Other {
-        return Err(Refusal::request("dns-type", "only addresses can be looked up"));
-    }
-    gate.journal.allow(asked, None)?;
-    match query.wanted {
-        Wanted::V4 => Ok(Answer::Address(locked(&gate.names).address(&host.plain()))),
-        Wanted::V6 | Wanted::Other => Ok(Answer::NoData),
     }
 }

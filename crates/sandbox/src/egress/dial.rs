@@ -14,19 +14,19 @@ use super::target::{Host, Target};
 /// How long resolving may take, and how long connecting may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connects to a target that the policy allows.
+/// Connects to a target that the policy allows. `own` are the addresses of this machine.
 pub(super) async fn dial(
     policy: &CompiledPolicy,
     resolver: &dyn Resolve,
+    own: &[IpAddr],
     target: &Target,
 ) -> Result<(TcpStream, SocketAddr), Refusal> {
     policy.judge(target)?;
     let found = addresses(resolver, &target.host).await?;
-    let own = resolver.own_addresses();
     let mut usable = Vec::new();
     let mut refused = None;
     for address in found {
-        match policy.judge_address(target, address, &own) {
+        match policy.judge_address(target, address, own) {
             Ok(()) => usable.push(address),
             Err(refusal) => refused = refused.or(Some(refusal)),
         }

@@ -1,4 +1,4 @@
-//! Answers to DNS queries (RFC 1035) without asking anybody: no query leaves the machine.
+//! DNS messages (RFC 1035), as far as one question about an address needs them.
 
 use std::net::Ipv4Addr;
 

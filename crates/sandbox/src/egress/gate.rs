@@ -3,18 +3,22 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
 use super::dial;
 use super::endpoint::Service;
-use super::journal::{Asked, Journal};
+use super::journal::{Asked, Journal, locked};
 use super::names::Names;
 use super::policy::CompiledPolicy;
 use super::refusal::Refusal;
 use super::resolve::Resolve;
 use super::target::Target;
+
+/// How long the addresses of this machine are taken to stay the same; reading them is slow where routes are many.
+const OWN_ADDRESSES_AGE: Duration = Duration::from_secs(1);
 
 /// Whether the proxy can read what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub(super) struct Gate {
     pub(super) names: Mutex<Names>,
     pub(super) services: Vec<Service>,
     pub(super) connections: AtomicU64,
+    /// The addresses of this machine, and when they were looked up.
+    pub(super) own: Mutex<Option<(Instant, Arc<[IpAddr]>)>>,
 }
 
 impl Gate {
@@ -67,16 +73,29 @@ impl Gate {
         target: &Target,
     ) -> Result<(TcpStream, SocketAddr), Refusal> {
         let policy = self.policy();
-        let (stream, address) = dial::dial(&policy, self.resolver.as_ref(), target).await?;
+        let (stream, address) =
+            dial::dial(&policy, self.resolver.as_ref(), &self.own_addresses(), target).await?;
         self.journal.allow(asked, Some(address.to_string()))?;
         Ok((stream, address))
+    }
+
+    fn own_addresses(&self) -> Arc<[IpAddr]> {
+        let mut own = locked(&self.own);
+        match &*own {
+            Some((when, addresses)) if when.elapsed() < OWN_ADDRESSES_AGE => Arc::clone(addresses),
+            Some(_) | None => {
+                let addresses: Arc<[IpAddr]> = self.resolver.own_addresses().into();
+                *own = Some((Instant::now(), Arc::clone(&addresses)));
+                addresses
+            }
+        }
     }
 
     /// Whether the policy of this moment lets a connection live.
     pub(super) fn permits(&self, target: &Target, address: IpAddr, carried: Carried) -> Result<(), Refusal> {
         let policy = self.policy();
         policy.judge(target)?;
-        policy.judge_address(target, address, &self.resolver.own_addresses())?;
+        policy.judge_address(target, address, &self.own_addresses())?;
         if carried == Carried::Bytes && policy.has_rules(target) {
             let sentence = format!(
                 "requests to `{target}` have rules in http_rules, which can only be checked in plain HTTP"

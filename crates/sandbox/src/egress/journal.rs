@@ -112,7 +112,7 @@ impl Journal {
         })
     }
 
-    /// Writes down a refusal, and remembers it for the command's result if the policy is the reason.
+    /// Writes down a refusal, and remembers it for the command's result if it is known what was asked for.
     pub(super) fn deny(&self, asked: &Asked, refusal: &Refusal) {
         let (name, decision) = match refusal.kind {
             Kind::Policy | Kind::Request => ("decision", Some("deny")),
@@ -121,7 +121,7 @@ impl Journal {
         let event = Event { name, decision, reason: refusal.code, address: None, traffic: None };
         // What was refused stays refused whether or not it can be written down.
         let _ = self.write(asked, event);
-        if refusal.kind != Kind::Upstream {
+        if refusal.kind != Kind::Upstream && !asked.host.is_empty() {
             self.remember(asked, refusal);
         }
     }

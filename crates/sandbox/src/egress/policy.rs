@@ -1,5 +1,6 @@
 //! A network policy, checked once and ready to decide.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use fullsend_origin::{HostPattern, classify, is_metadata};
@@ -63,6 +64,13 @@ impl CompiledPolicy {
             }
             None => Ok(compiled),
         }
+    }
+
+    /// The ports that some host is open on, in order; none if nothing is allowed.
+    pub fn ports(&self) -> Vec<u16> {
+        let ports = |entry: &Entry| entry.port.map_or(DEFAULT_PORTS.to_vec(), |port| vec![port]);
+        let found: BTreeSet<u16> = self.allowed.iter().flat_map(ports).collect();
+        found.into_iter().collect()
     }
 
     /// Whether connections to `target` are allowed, as far as its name and port tell.

@@ -79,7 +79,9 @@ async fn sniff(client: &mut Peer, upstream: &TcpStream, target: &Target) -> Resu
             count = client.fill(SILENCE) => if !matches!(count, Ok(1..)) {
                 return Ok(Speech::Silence);
             },
-            _ = upstream.peek(&mut first), if !is_default_port(target.port) => return Ok(Speech::Bytes),
+            count = upstream.peek(&mut first), if !is_default_port(target.port) => {
+                return Ok(if matches!(count, Ok(1..)) { Speech::Bytes } else { Speech::Silence });
+            }
         }
     }
     let recognised = timeout(BEGINNING, async {

@@ -219,3 +219,11 @@ fn rules_bind_a_host_to_requests() {
     assert!(policy.has_rules(&Target::parse("ok.test:80", None).unwrap()));
     assert!(!policy.has_rules(&Target::parse("ok.test:443", None).unwrap()));
 }
+
+#[test]
+fn the_open_ports_are_told() {
+    let ports = |allowed: &[&str]| policy(allowed, &[], &[]).unwrap().ports();
+    assert_eq!(ports(&[]), Vec::<u16>::new());
+    assert_eq!(ports(&["a.test:22", "b.test"]), [22, 80, 443]);
+    assert_eq!(ports(&["a.test:8443", "b.test:22", "c.test:8443"]), [22, 8443]);
+}
