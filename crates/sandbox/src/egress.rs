@@ -143,6 +143,11 @@ impl Egress {
 
     /// Accepts connections on a socket, which usually listens inside the session's network.
     pub fn listen(&self, entrance: Entrance, listener: std::net::TcpListener) -> Result<(), SandboxError> {
+        if let Entrance::Endpoint { index } = entrance
+            && self.gate.services.get(index).is_none()
+        {
+            return Err(SandboxError::InvalidRequest(format!("there is no endpoint with the index {index}")));
+        }
         let _context = self.runtime.enter();
         let doing = "cannot use a listening socket of the session";
         listener.set_nonblocking(true).map_err(SandboxError::io(doing))?;

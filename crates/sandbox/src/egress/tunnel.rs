@@ -35,7 +35,12 @@ pub(super) async fn carry(
     (upstream, address): (TcpStream, SocketAddr),
     target: Target,
 ) {
-    match sniff(&mut client, &upstream, &target).await {
+    let spoken = tokio::select! {
+        biased;
+        refusal = gate.forbidden(&target, address.ip(), Carried::Requests) => Err(refusal),
+        spoken = sniff(&mut client, &upstream, &target) => spoken,
+    };
+    match spoken {
         Err(refusal) => gate.journal.deny(&asked, &refusal),
         Ok(Speech::Silence) => gate.journal.close(&asked, "silent", (0, 0)),
         Ok(Speech::Http) => {

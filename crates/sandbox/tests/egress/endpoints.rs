@@ -128,6 +128,14 @@ async fn paths_stay_below_the_upstream_and_within_the_rules() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_does_not_exist_cannot_be_offered() {
+    let proxy = Proxy::start(&NetworkPolicy::none());
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let error = proxy.egress.listen(Entrance::Endpoint { index: 0 }, listener).unwrap_err();
+    assert_eq!(error.code(), "sandbox-invalid-request");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn connections_to_the_service_are_used_again() {
     let origin = Origin::start().await;
     let (_proxy, address) = start(endpoint(format!("http://{}", origin.address)), &[]);

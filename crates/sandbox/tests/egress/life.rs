@@ -55,6 +55,22 @@ async fn a_tunnel_that_the_new_policy_forbids_is_cut_and_others_live_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_tunnel_is_cut_whether_or_not_anybody_has_spoken() {
+    let origin = Origin::start().await;
+    let authority = format!("ok.test:{}", origin.port());
+    let proxy = Proxy::start(&allow(&[&authority]));
+    let mut silent = proxy.tunnel(&authority).await;
+    let mut between_requests = proxy.tunnel(&authority).await;
+    between_requests.write_all(b"GET / HTTP/1.1\r\nHost: ok.test\r\n\r\n").await.unwrap();
+    read_head(&mut between_requests).await;
+    between_requests.read_exact(&mut [0; 2]).await.unwrap();
+    proxy.egress.apply(CompiledPolicy::default());
+    assert_eq!(read_all(&mut silent).await, "");
+    assert_eq!(read_all(&mut between_requests).await, "");
+    assert_eq!(proxy.denials()[0].count, 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_request_under_way_is_cut_too() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let authority = format!("ok.test:{}", listener.local_addr().unwrap().port());

@@ -72,7 +72,12 @@ pub(in super::super) async fn serve(
     let mut client = Halves::from(client);
     loop {
         let mut asked = first_asked(&door, connection);
-        let request = match read_request(&mut client.source, IDLE).await {
+        let next = tokio::select! {
+            biased;
+            refusal = dismissed(gate, &door, kept.as_ref().map(|kept| kept.address)) => return gate.journal.deny(&asked, &refusal),
+            next = read_request(&mut client.source, IDLE) => next,
+        };
+        let request = match next {
             Ok(Some(request)) => request,
             Ok(None) => break,
             Err(refusal) => return refuse(gate, client, &asked, &refusal).await,
@@ -100,10 +105,21 @@ pub(in super::super) async fn serve(
             Err(Failed::Midway) => return,
         }
     }
-    // Whoever waits for the end of the answer sees it before the connection is gone.
-    let _ = client.sink.shutdown().await;
     if let (Door::Service(service), Some(kept)) = (&door, kept) {
         service.keep(kept.halves, kept.address);
+    }
+    // Whoever waits for the end of the answer sees it before the connection is gone.
+    let _ = client.sink.shutdown().await;
+    linger(&mut client).await;
+}
+
+/// Waits until the policy forbids the tunnel that the next request would come through.
+async fn dismissed(gate: &Gate, door: &Door<'_>, reached: Option<SocketAddr>) -> Refusal {
+    match (door, reached) {
+        (Door::Fixed { target, .. }, Some(address)) => {
+            gate.forbidden(target, address.ip(), Carried::Requests).await
+        }
+        (Door::Fixed { .. }, None) | (Door::Proxy | Door::Service(_), _) => std::future::pending().await,
     }
 }
 
