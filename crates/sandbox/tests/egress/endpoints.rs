@@ -37,19 +37,28 @@ async fn the_key_is_added_outside_and_never_shown() {
     server.route("/v1/messages?beta=1", Reply::ok("answer"));
     let (proxy, address) =
         start(endpoint(format!("https://ok.test:{}/v1/", server.address().port())), &[&ca]);
-    let request = "GET /messages?beta=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nauthorization: Bearer fake\r\nAuthorization: x\r\n\
-                   Connection: close, Authorization\r\nX-Own: 1\r\n\r\n";
-    let answer = send(address, request).await;
-    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("answer"), "{answer}");
+    let mut answers = String::new();
+    for connection in ["close", "close, Authorization"] {
+        let request = format!(
+            "GET /messages?beta=1 HTTP/1.1\r\nHost: 127.0.0.1\r\nauthorization: Bearer fake\r\nAuthorization: x\r\n\
+             Connection: {connection}\r\nX-Own: 1\r\n\r\n"
+        );
+        let answer = send(address, &request).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("answer"), "{answer}");
+        answers += &answer;
+    }
     let seen = server.requests();
-    assert_eq!(seen[0].sni.as_deref(), Some("ok.test"));
-    let keys: Vec<_> = seen[0].headers.iter().filter(|(name, _)| name == "authorization").collect();
-    assert_eq!(keys, [&("authorization".to_owned(), format!("Bearer {KEY}"))]);
-    assert_eq!(seen[0].header("host"), Some(format!("ok.test:{}", server.address().port()).as_str()));
-    assert_eq!(seen[0].header("x-own"), Some("1"));
+    assert_eq!(seen.len(), 2);
+    for request in seen {
+        assert_eq!(request.sni.as_deref(), Some("ok.test"));
+        let keys: Vec<_> = request.headers.iter().filter(|(name, _)| name == "authorization").collect();
+        assert_eq!(keys, [&("authorization".to_owned(), format!("Bearer {KEY}"))]);
+        assert_eq!(request.header("host"), Some(format!("ok.test:{}", server.address().port()).as_str()));
+        assert_eq!(request.header("x-own"), Some("1"));
+    }
     let line = proxy.logged(&[("event", json!("close"))]).await;
     assert_eq!((&line["entrance"], &line["path"]), (&json!("endpoint:model"), &json!("/messages")));
-    let told = [answer, proxy.log_text(), format!("{:?}", proxy.egress)].concat();
+    let told = [answers, proxy.log_text(), format!("{:?}", proxy.egress)].concat();
     assert!(!told.contains(KEY) && !told.contains("beta=1"), "{told}");
 }
 
@@ -125,6 +134,17 @@ async fn paths_stay_below_the_upstream_and_within_the_rules() {
         ),
         "{remedies:?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_path_climbs_out_of_the_upstream_even_without_rules() {
+    let origin = Origin::start().await;
+    let (_proxy, address) = start(endpoint(format!("http://{}/v1", origin.address)), &[]);
+    for path in ["/../admin", "/a/%2e%2e/%2e%2e/admin", "/..%5cadmin", "/%252e%252e/admin", "/..;/admin"] {
+        let answer = send(address, &format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")).await;
+        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("path-ambiguous"), "{path}: {answer}");
+    }
+    assert_eq!(origin.requests(), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -203,10 +203,13 @@ async fn a_server_may_speak_first_on_a_listed_port() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_plain_request_in_a_tunnel_is_checked() {
     let origin = Origin::start().await;
-    let proxy = Proxy::start(&allow(&[&format!("ok.test:{}", origin.port())]));
+    let other = format!("other.test:{}", origin.port());
+    let proxy = Proxy::start(&allow(&[&format!("ok.test:{}", origin.port()), &other]));
     let authority = format!("ok.test:{}", origin.port());
     for second in [
         "GET /2 HTTP/1.1\r\nHost: evil.test\r\n\r\n",
+        // Listed as well, but not what this tunnel was opened for.
+        &format!("GET http://{other}/2 HTTP/1.1\r\nHost: {other}\r\n\r\n"),
         "GET http://evil.test/2 HTTP/1.1\r\nHost: ok.test\r\n\r\n",
     ] {
         let mut stream = proxy.tunnel(&authority).await;
@@ -220,7 +223,7 @@ async fn every_plain_request_in_a_tunnel_is_checked() {
         let refusal = read_all(&mut stream).await;
         assert!(refusal.starts_with("HTTP/1.1 400") && refusal.contains("host-mismatch"), "{refusal}");
     }
-    assert_eq!(origin.requests().len(), 2);
+    assert_eq!(origin.requests().len(), 3);
     let line = proxy.logged(&[("entrance", json!("connect")), ("path", json!("/1"))]).await;
     assert_eq!((&line["method"], &line["decision"]), (&json!("GET"), &json!("allow")));
     assert!(!proxy.log_text().contains("secret"), "queries are not written down");
