@@ -6,6 +6,7 @@
 //! * [`Running`]: a command under way, with its output as it comes
 //! * [`PermissionPolicy`]: what an agent may do, in lists that people write; it becomes a spec
 //! * [`cgroup::Cgroups`]: limits for whole process trees
+//! * [`egress::Egress`]: the proxy through which a session reaches the hosts on its list
 //!
 //! # Invariants
 //!
@@ -19,6 +20,7 @@
 
 pub mod cgroup;
 mod contract;
+pub mod egress;
 mod error;
 mod layer;
 mod local;
