@@ -1,0 +1,50 @@
+//! The contract of every backend, and attacks on what it promises.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a broken assumption fails the test, and the tables of attacks are meant to be read"
+)]
+#![allow(
+    dead_code,
+    unused_imports,
+    unused_macros,
+    reason = "no backend is tested yet: see the end of this file"
+)]
+
+mod support {
+    pub(crate) mod backends;
+    pub(crate) mod caller;
+    pub(crate) mod context;
+    pub(crate) mod host;
+    pub(crate) mod instantiate;
+    pub(crate) mod probe;
+}
+
+mod contract {
+    pub(crate) mod commands;
+    pub(crate) mod environment;
+    pub(crate) mod limits;
+    pub(crate) mod mounts;
+    pub(crate) mod network;
+    pub(crate) mod sessions;
+    pub(crate) mod snapshots;
+    pub(crate) mod streaming;
+    pub(crate) mod usability;
+}
+
+mod escape {
+    pub(crate) mod attacks;
+    mod comparison;
+    pub(crate) mod fixture;
+    pub(crate) mod lifecycle;
+    pub(crate) mod outcome;
+    pub(crate) mod plain;
+    pub(crate) mod report;
+    pub(crate) mod suite;
+}
+
+// A backend is tested in full by one line here, and a function in `support/backends.rs` that starts it:
+// support::instantiate::backend_suites!(local, crate::support::backends::local);
