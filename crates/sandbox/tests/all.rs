@@ -27,3 +27,38 @@ mod egress {
     mod transparent;
     mod tunnels;
 }
+
+mod support {
+    pub(crate) mod backends;
+    pub(crate) mod caller;
+    pub(crate) mod context;
+    pub(crate) mod host;
+    pub(crate) mod instantiate;
+    pub(crate) mod probe;
+}
+
+mod contract {
+    pub(crate) mod commands;
+    pub(crate) mod environment;
+    pub(crate) mod limits;
+    pub(crate) mod mounts;
+    pub(crate) mod network;
+    pub(crate) mod sessions;
+    pub(crate) mod snapshots;
+    pub(crate) mod streaming;
+    pub(crate) mod usability;
+}
+
+mod escape {
+    pub(crate) mod attacks;
+    mod comparison;
+    pub(crate) mod fixture;
+    pub(crate) mod lifecycle;
+    pub(crate) mod outcome;
+    pub(crate) mod plain;
+    pub(crate) mod report;
+    pub(crate) mod suite;
+}
+
+// A backend is tested in full by one line here, and a function in `support/backends.rs` that starts it.
+support::instantiate::backend_suites!(local, crate::support::backends::local);

@@ -1,0 +1,88 @@
+/* Not attacks by themselves: loads that limits must contain. */
+
+/* `eat MB`: touches that much memory and says so. */
+static int p_eat(char **args) {
+  size_t size = strtoul(arg(args, 0), NULL, 10) << 20;
+  char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return blocked();
+  for (size_t at = 0; at < size; at += 4096) memory[at] = 1;
+  return reached("all of it");
+}
+/* `forks N`: starts N processes that stay, and says how many there were. */
+static int p_forks(char **args) {
+  int wanted = atoi(arg(args, 0)), made = 0;
+  for (; made < wanted; made++) {
+    pid_t child = fork();
+    if (child < 0) break;
+    if (child == 0) { pause(); _exit(0); }
+  }
+  printf("forked %d\n", made);
+  fflush(stdout);
+  signal(SIGTERM, SIG_IGN);
+  kill(0, SIGTERM);
+  return made == wanted ? reached("all of them") : blocked();
+}
+/* `spin N MS`: N busy processes; prints the processor time that they got in milliseconds. */
+static int p_spin(char **args) {
+  int count = atoi(arg(args, 0)), length = atoi(arg(args, 1));
+  struct timespec start, now;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  for (int i = 0; i < count; i++)
+    if (fork() == 0)
+      for (;;) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 >= length) _exit(0);
+      }
+  while (wait(NULL) > 0) {}
+  struct rusage used;
+  getrusage(RUSAGE_CHILDREN, &used);
+  printf("%ld\n", (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000L + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000);
+  return 0;
+}
+/* `flood MB`: writes that much to standard output. */
+static int p_flood(char **args) {
+  static char block[1 << 20];
+  memset(block, 'f', sizeof block);
+  for (long left = atol(arg(args, 0)); left > 0; left--)
+    for (size_t done = 0; done < sizeof block;) {
+      ssize_t count = write(1, block + done, sizeof block - done);
+      if (count < 0) return 2;
+      done += count;
+    }
+  return 0;
+}
+/* `serve PORT`: waits for one connection, from anywhere. */
+static int p_serve(char **args) {
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(atoi(arg(args, 0)))};
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  if (fd < 0 || bind(fd, (void *)&at, sizeof at) < 0 || listen(fd, 1) < 0) return blocked();
+  puts("LISTENING");
+  return judge(accept(fd, NULL, NULL), "a connection from outside");
+}
+/* `fallocate MB`: one large file at $S. */
+static int p_fallocate(char **args) {
+  signal(SIGXFSZ, SIG_IGN);
+  int fd = open(var("S"), O_CREAT | O_WRONLY, 0644);
+  int error = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)atol(arg(args, 0)) << 20);
+  unlink(var("S"));
+  return errno = error, error ? blocked() : reached("a large file");
+}
+/* `swap A B ROUNDS`: A is a directory and then a symbolic link, again and again. */
+static int p_swap(char **args) {
+  const char *one = arg(args, 0), *two = arg(args, 1);
+  for (long round = atol(arg(args, 2)); round > 0; round--)
+    if (syscall(SYS_renameat2, AT_FDCWD, one, AT_FDCWD, two, 2 /* exchange */) < 0) return blocked();
+  return reached("all rounds");
+}
+/* `die SIGNAL`: dies of it. */
+static int p_die(char **args) {
+  struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  signal(atoi(arg(args, 0)), SIG_DFL);
+  raise(atoi(arg(args, 0)));
+  return 0;
+}
+
+#define TOOL_CHECKS \
+  {"eat", p_eat}, {"forks", p_forks}, {"spin", p_spin}, {"flood", p_flood}, {"serve", p_serve}, \
+  {"fallocate", p_fallocate}, {"swap", p_swap}, {"die", p_die}

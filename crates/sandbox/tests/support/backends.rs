@@ -1,0 +1,60 @@
+//! How each backend is started for a test.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fullsend_sandbox::{LocalBackend, LocalConfig, SandboxBackend};
+
+/// Where a test keeps everything.
+#[derive(Debug)]
+pub(crate) struct Place {
+    root: PathBuf,
+    /// Removes the directory; none if another process does.
+    _owned: Option<tempfile::TempDir>,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Self { root: directory.path().to_owned(), _owned: Some(directory) };
+        std::fs::create_dir(place.state()).unwrap();
+        place
+    }
+
+    /// The place of a test in another process.
+    pub(crate) fn of_another(root: PathBuf) -> Self {
+        Self { root, _owned: None }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What the backend keeps.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.path("state")
+    }
+
+    /// Any other path.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// A new directory.
+    pub(crate) fn directory(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    }
+}
+
+/// Starts a backend that keeps its state in the place; or says why this machine cannot have it.
+pub(crate) type Start = fn(&Place) -> Result<Arc<dyn SandboxBackend>, String>;
+
+/// This machine's own kernel.
+pub(crate) fn local(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
+    let config = LocalConfig { state_dir: place.state(), ..LocalConfig::default() };
+    LocalBackend::start(config)
+        .map(|backend| Arc::new(backend) as Arc<dyn SandboxBackend>)
+        .map_err(|error| error.to_string())
+}
