@@ -17,6 +17,7 @@
 
 mod contract;
 mod error;
+pub mod mux;
 pub mod spec;
 
 pub use contract::{Pending, Process, Running, SandboxBackend};
