@@ -18,7 +18,8 @@ const ALLOWED: &[Row] = &[
     ("fullsend-testkit", &["fullsend-origin"]),
     ("fullsend-fetch", &["fullsend-origin"]),
     ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
-    ("fullsend-sandbox", &["fullsend-origin"]),
+    ("fullsend-sandbox-init", &[]),
+    ("fullsend-sandbox", &["fullsend-origin", "fullsend-sandbox-init"]),
     ("fullsend-resolve", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     (
         "fullsend",

@@ -30,6 +30,14 @@ pub enum SandboxError {
     /// The command could not be started, or its end could not be learnt.
     #[error("{0}")]
     Exec(String),
+    /// The command does not exist, or is nothing that can be run.
+    #[error("cannot start `{command}` in the sandbox: {source}")]
+    NotStarted {
+        /// The program as it was asked for.
+        command: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A network policy that cannot be understood or enforced.
     #[error("{0}")]
     NetworkPolicy(String),
@@ -60,6 +68,7 @@ impl SandboxError {
             Self::InvalidRequest(_) => "sandbox-invalid-request",
             Self::Lifecycle(_) => "sandbox-lifecycle",
             Self::Exec(_) => "sandbox-exec",
+            Self::NotStarted { .. } => "sandbox-not-started",
             Self::NetworkPolicy(_) => "sandbox-network-policy",
             Self::Io { .. } => "sandbox-io",
             Self::Json { .. } => "sandbox-json",

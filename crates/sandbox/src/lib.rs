@@ -15,13 +15,19 @@
 //!
 //! It does not decide what an agent should be allowed to do, reads no harness files, and prints nothing.
 
+pub mod cgroup;
 mod contract;
 mod error;
+mod layer;
+mod local;
 pub mod mux;
 pub mod spec;
+mod tree;
 
 pub use contract::{Pending, Process, Running, SandboxBackend};
 pub use error::SandboxError;
+pub use layer::{Layer, LayerStatus};
+pub use local::{LocalBackend, LocalConfig};
 pub use spec::{
     ByteString, Denial, Denied, Endpoint, ExecEvent, ExecExit, ExecRequest, ExecResult, FilesystemAccess,
     FilesystemMount, HttpRule, LimitHit, NetworkPolicy, PrivateHost, ResolvedMount, ResourceLimits,

@@ -1,0 +1,21 @@
+//! Sandboxes made of this machine's own kernel: namespaces, Landlock, seccomp.
+
+mod backend;
+mod channel;
+mod environment;
+mod filter;
+mod image;
+mod landlock;
+mod launcher;
+mod limits;
+mod live;
+mod mounts;
+mod notify;
+mod process;
+mod session;
+mod state;
+mod terminal;
+mod view;
+mod watched;
+
+pub use backend::{LocalBackend, LocalConfig};

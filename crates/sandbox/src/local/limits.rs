@@ -1,0 +1,50 @@
+//! How much a session may use when nothing is said, and how that is told to the kernel.
+
+use fullsend_sandbox_init::wire::Limit;
+
+use crate::spec::ResourceLimits;
+
+const MIB: u64 = 1 << 20;
+
+/// Processes and threads.
+pub(crate) const PROCESSES: u32 = 2048;
+/// The largest file, in MiB.
+const FILE_SIZE_MB: u32 = 4096;
+/// Private scratch space, in MiB.
+const SCRATCH_MB: u32 = 1024;
+/// Open files of a process.
+const OPEN_FILES: u64 = 65_536;
+/// Bytes kept of each output stream.
+pub(crate) const OUTPUT_BYTES: u64 = 16 * MIB;
+/// Files of the scratch space; small ones take more than their bytes.
+pub(crate) const SCRATCH_FILES: u64 = 262_144;
+
+/// Limits of each process. `memory_by_process` is set where no control group limits the session as a whole.
+pub(crate) fn of_processes(limits: &ResourceLimits, memory_by_process: bool) -> Vec<Limit> {
+    let file_size = u64::from(limits.file_size_mb.unwrap_or(FILE_SIZE_MB)) * MIB;
+    let mut list = vec![
+        (libc::RLIMIT_CORE, 0),
+        (libc::RLIMIT_NOFILE, OPEN_FILES.min(hard_limit(rustix::process::Resource::Nofile))),
+        (libc::RLIMIT_NPROC, u64::from(limits.processes.unwrap_or(PROCESSES))),
+        (libc::RLIMIT_FSIZE, file_size),
+        (libc::RLIMIT_MEMLOCK, (8 * MIB).min(hard_limit(rustix::process::Resource::Memlock))),
+        (libc::RLIMIT_MSGQUEUE, 819_200),
+        (libc::RLIMIT_RTPRIO, 0),
+        (libc::RLIMIT_NICE, 0),
+    ];
+    if let Some(memory) = limits.memory_mb.filter(|_| memory_by_process) {
+        list.push((libc::RLIMIT_DATA, u64::from(memory) * MIB));
+    }
+    list.into_iter().map(|(resource, value)| Limit { resource, value }).collect()
+}
+
+/// Limits can be lowered by anybody and raised by nobody.
+fn hard_limit(resource: rustix::process::Resource) -> u64 {
+    rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX)
+}
+
+/// Bytes of the scratch space; never more than the session's memory, of which it is a part.
+pub(crate) fn scratch_bytes(limits: &ResourceLimits) -> u64 {
+    let wanted = limits.scratch_mb.unwrap_or(SCRATCH_MB);
+    u64::from(limits.memory_mb.map_or(wanted, |memory| wanted.min(memory))) * MIB
+}

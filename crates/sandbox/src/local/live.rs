@@ -1,0 +1,338 @@
+//! A running process 1 and the commands under it.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use fullsend_sandbox_init::wire::{Blob, Event, Order};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Signal;
+use tokio::net::unix::pipe;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+
+use super::channel::{HostChannel, Partial};
+use super::notify::Refused;
+use super::process::{LocalProcess, Streams};
+use super::terminal::Terminal;
+use crate::cgroup::Leaf;
+use crate::error::SandboxError;
+use crate::spec::{Denial, ExecRequest, LimitHit, TerminalSize};
+
+type Passed = (Event, Vec<OwnedFd>);
+
+/// What a session leaves behind once its process 1 is locked in.
+#[derive(Debug)]
+pub(crate) struct Live {
+    control: Arc<HostChannel>,
+    pidfd: OwnedFd,
+    /// The number of process 1 on the host.
+    pub(crate) pid: u32,
+    commands: Arc<Mutex<HashMap<u32, UnboundedSender<Passed>>>>,
+    next: AtomicU32,
+    /// Processes were left behind that may live on.
+    background: Arc<AtomicBool>,
+    refused: Option<Refused>,
+    group: Mutex<Option<Leaf>>,
+    counted: Mutex<Counted>,
+    ended: watch::Receiver<bool>,
+    /// Set when the memory of all processes was more than allowed, where no control group counts it.
+    pub(crate) memory_exceeded: Arc<AtomicBool>,
+    null: OwnedFd,
+}
+
+/// Events of the control group that have been reported.
+#[derive(Debug, Default)]
+struct Counted {
+    memory: u64,
+    processes: u64,
+}
+
+/// A command, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) environment: Vec<Blob>,
+    pub(crate) directory: String,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) output_limit: u64,
+}
+
+impl Live {
+    pub(crate) fn new(
+        control: Arc<HostChannel>,
+        pidfd: OwnedFd,
+        pid: u32,
+        refused: Option<Refused>,
+        group: Option<Leaf>,
+    ) -> Result<Self, SandboxError> {
+        let null = std::fs::File::open("/dev/null").map_err(SandboxError::io("cannot open /dev/null"))?;
+        let commands = Arc::<Mutex<HashMap<u32, UnboundedSender<Passed>>>>::default();
+        let background = Arc::<AtomicBool>::default();
+        let (end, ended) = watch::channel(false);
+        tokio::spawn(route(Arc::clone(&control), Arc::clone(&commands), Arc::clone(&background), end));
+        Ok(Self {
+            control,
+            pidfd,
+            pid,
+            commands,
+            next: AtomicU32::new(2),
+            background,
+            refused,
+            group: Mutex::new(group),
+            counted: Mutex::default(),
+            ended,
+            memory_exceeded: Arc::default(),
+            null: null.into(),
+        })
+    }
+
+    /// Starts a command.
+    pub(crate) async fn spawn(
+        self: &Arc<Self>,
+        request: ExecRequest,
+        prepared: Prepared,
+    ) -> Result<LocalProcess, SandboxError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, mut events) = unbounded_channel();
+        self.commands().insert(id, sender);
+        let registered = Registered { live: self, id, armed: true };
+        let io = SandboxError::io("cannot make pipes for the command");
+        let (streams, theirs) = self.pipes(&request).map_err(io)?;
+        let started = Instant::now();
+        let (rows, columns) =
+            request.terminal.map_or((0, 0), |TerminalSize { rows, columns }| (rows.max(1), columns.max(1)));
+        let order = Order::Exec {
+            id,
+            command: Blob::from(&request.command),
+            arguments: request.args.iter().map(Blob::from).collect(),
+            environment: prepared.environment,
+            directory: Blob::from(&prepared.directory),
+            terminal: (rows.into(), columns.into()),
+            keep_background: u32::from(request.keep_background),
+        };
+        let descriptors: Vec<BorrowedFd<'_>> = theirs.iter().map(|theirs| theirs.as_fd(&self.null)).collect();
+        let sent = self.control.send(&order, &descriptors).await;
+        sent.map_err(SandboxError::io(format!("cannot start `{}`", request.command)))?;
+        drop(theirs);
+        let streams = self.await_start(&request, &mut events, streams).await?;
+        let queue: VecDeque<_> = request.stdin.into_iter().map(|input| input.0.into()).collect();
+        let mut process = LocalProcess {
+            live: Arc::clone(self),
+            id,
+            events,
+            streams,
+            input_ends: !request.interactive,
+            queue,
+            started,
+            deadline: prepared.deadline,
+            timed_out: false,
+            ended: None,
+            output_limit: prepared.output_limit,
+        };
+        registered.disarm();
+        process.end_input();
+        Ok(process)
+    }
+
+    async fn await_start(
+        &self,
+        request: &ExecRequest,
+        events: &mut UnboundedReceiver<Passed>,
+        mut streams: Streams,
+    ) -> Result<Streams, SandboxError> {
+        match events.recv().await {
+            Some((Event::Started { .. }, descriptors)) => {
+                if let Some(master) = descriptors.into_iter().next() {
+                    let terminal =
+                        Terminal::new(master).map_err(SandboxError::io("cannot watch the terminal"))?;
+                    streams.terminal = Some(terminal);
+                }
+                Ok(streams)
+            }
+            Some((Event::NotStarted { errno, .. }, _)) => {
+                let source = io::Error::from_raw_os_error(i32::try_from(errno).unwrap_or(libc::EIO));
+                Err(SandboxError::NotStarted { command: request.command.clone(), source })
+            }
+            Some(_) | None => {
+                Err(SandboxError::Exec("the sandbox ended before the command was started".to_owned()))
+            }
+        }
+    }
+
+    fn pipes(&self, request: &ExecRequest) -> io::Result<(Streams, Vec<Theirs>)> {
+        let mut streams = Streams { input: None, output: None, error: None, terminal: None };
+        if request.terminal.is_some() {
+            return Ok((streams, Vec::new()));
+        }
+        let mut theirs = Vec::with_capacity(3);
+        if request.interactive || request.stdin.is_some() {
+            let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+            streams.input = Some(pipe::Sender::from_owned_fd(writer)?);
+            theirs.push(Theirs::Pipe(reader));
+        } else {
+            theirs.push(Theirs::Null);
+        }
+        for ours in [&mut streams.output, &mut streams.error] {
+            let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
+            *ours = Some(pipe::Receiver::from_owned_fd(reader)?);
+            theirs.push(Theirs::Pipe(writer));
+        }
+        Ok((streams, theirs))
+    }
+
+    /// Sends a short order without waiting.
+    pub(crate) fn order_now(&self, order: &Order) -> Result<(), SandboxError> {
+        self.control.send_now(order).map_err(SandboxError::io("cannot reach the sandbox"))
+    }
+
+    /// Stops every process, or lets them go on, and waits until that is done.
+    pub(crate) async fn everyone(&self, order: &Order) -> Result<(), SandboxError> {
+        let (sender, mut events) = unbounded_channel();
+        self.commands().insert(EVERYONE, sender);
+        self.control.send(order, &[]).await.map_err(SandboxError::io("cannot reach the sandbox"))?;
+        events.recv().await.ok_or_else(|| SandboxError::Lifecycle("the sandbox has ended".to_owned()))?;
+        Ok(())
+    }
+
+    /// Whether process 1 is still there to talk to.
+    pub(crate) fn is_running(&self) -> bool {
+        !*self.ended.borrow()
+    }
+
+    /// Whether commands are under way.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.commands().keys().any(|id| *id != EVERYONE)
+    }
+
+    pub(crate) fn has_background(&self) -> bool {
+        self.background.load(Ordering::Relaxed)
+    }
+
+    /// Ends process 1 and with it every process of the session.
+    pub(crate) fn destroy(&self) {
+        // One that has ended already is what we want.
+        let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
+    }
+
+    /// Ends process 1 and waits until it and its control group are gone.
+    pub(crate) async fn end(&self) {
+        self.destroy();
+        // The sender is only dropped after it has said so.
+        drop(self.ended.clone().wait_for(|ended| *ended).await);
+        let group = self.group.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(group) = group {
+            // Waits for the kernel to let go of the last process. What cannot be removed is swept later.
+            drop(tokio::task::spawn_blocking(move || group.remove()).await);
+        }
+    }
+
+    pub(crate) fn forget(&self, id: u32) {
+        self.commands().remove(&id);
+    }
+
+    /// What was refused and which limits were hit since the last account.
+    pub(crate) fn account(&self, _id: u32) -> (Vec<Denial>, Vec<LimitHit>) {
+        let denials = self.refused.as_ref().map(Refused::take).unwrap_or_default();
+        let mut limits = Vec::new();
+        if self.memory_exceeded.swap(false, Ordering::Relaxed) {
+            limits.push(LimitHit::Memory);
+        }
+        if let Some(group) = &*self.group.lock().unwrap_or_else(PoisonError::into_inner) {
+            let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+            let (memory, processes) = (group.oom_kills(), group.process_limit_hits());
+            if memory > counted.memory {
+                limits.push(LimitHit::Memory);
+            }
+            if processes > counted.processes {
+                limits.push(LimitHit::Processes);
+            }
+            *counted = Counted { memory, processes };
+        }
+        (denials, limits)
+    }
+
+    fn commands(&self) -> std::sync::MutexGuard<'_, HashMap<u32, UnboundedSender<Passed>>> {
+        self.commands.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.destroy();
+    }
+}
+
+/// Answers to orders for all processes; commands have other numbers.
+const EVERYONE: u32 = 1;
+
+/// What the other side gets of a stream.
+enum Theirs {
+    Pipe(OwnedFd),
+    Null,
+}
+
+impl Theirs {
+    fn as_fd<'a>(&'a self, null: &'a OwnedFd) -> BorrowedFd<'a> {
+        match self {
+            Self::Pipe(descriptor) => descriptor.as_fd(),
+            Self::Null => null.as_fd(),
+        }
+    }
+}
+
+/// A command in the table, taken out again if starting it is given up. Process 1 may have started it by then.
+struct Registered<'a> {
+    live: &'a Live,
+    id: u32,
+    armed: bool,
+}
+
+impl Registered<'_> {
+    fn disarm(mut self) {
+        self.armed = false;
+    }
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.live.forget(self.id);
+            if self.live.order_now(&Order::Kill { id: self.id }).is_err() {
+                self.live.destroy();
+            }
+        }
+    }
+}
+
+/// Hands events to the commands that they are about, until process 1 is gone.
+async fn route(
+    control: Arc<HostChannel>,
+    commands: Arc<Mutex<HashMap<u32, UnboundedSender<Passed>>>>,
+    background: Arc<AtomicBool>,
+    end: watch::Sender<bool>,
+) {
+    let mut partial = Partial::default();
+    while let Ok(Some((event, descriptors))) = control.receive::<Event>(&mut partial).await {
+        let id = match &event {
+            Event::Started { id, .. } | Event::NotStarted { id, .. } => *id,
+            Event::Exited { id, background: left, .. } => {
+                background.fetch_or(*left == 1, Ordering::Relaxed);
+                *id
+            }
+            Event::Done {} => EVERYONE,
+            // Only expected before this task is started.
+            Event::Ready { .. } | Event::Failed { .. } => continue,
+        };
+        let table = commands.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = table.get(&id) {
+            // A command that is not waited for any more needs no events.
+            drop(sender.send((event, descriptors)));
+        }
+    }
+    // Whoever still waits learns that nothing more will come.
+    commands.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    end.send_replace(true);
+}

@@ -1,0 +1,151 @@
+//! Sources of mounts, held by descriptor from the moment they are checked.
+
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use fullsend_sandbox_init::wire::{Blob, Mapping};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+
+use crate::error::SandboxError;
+use crate::spec::{FilesystemAccess, FilesystemMount, WriteMode, is_at_or_below, normal_target};
+
+/// A mount whose source is checked and held: whatever happens to its path, this is what will be mounted.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    pub(crate) target: String,
+    pub(crate) access: FilesystemAccess,
+    pub(crate) write_mode: WriteMode,
+    pub(crate) source: HeldSource,
+}
+
+/// A file or directory of the host.
+#[derive(Debug)]
+pub(crate) struct HeldSource {
+    pub(crate) path: PathBuf,
+    pub(crate) identity: (u64, u64),
+    pub(crate) owner: Mapping,
+    pub(crate) is_directory: bool,
+    descriptor: OwnedFd,
+}
+
+/// Directories of the host that no session gets: they are interfaces to the kernel and to services, not files.
+const REFUSED_SOURCES: [&str; 5] = ["/", "/proc", "/sys", "/dev", "/run"];
+
+impl HeldSource {
+    /// Takes hold of an existing file or directory.
+    pub(crate) fn open(path: &Path) -> Result<Self, SandboxError> {
+        let shown = path.display();
+        if !path.is_absolute() {
+            return Err(SandboxError::InvalidRequest(format!("mount source `{shown}` is not absolute")));
+        }
+        let canonical = std::fs::canonicalize(path).map_err(|error| {
+            SandboxError::InvalidRequest(format!(
+                "mount source `{shown}` cannot be used: {error}; nothing was created"
+            ))
+        })?;
+        let refused = REFUSED_SOURCES.iter().any(|refused| canonical.as_path() == Path::new(refused))
+            || ["/proc", "/sys", "/dev"].iter().any(|tree| canonical.starts_with(tree));
+        if refused {
+            return Err(SandboxError::InvalidRequest(format!(
+                "mount source `{shown}` is never given to a sandbox; name the directories below it that are needed"
+            )));
+        }
+        Self::hold(canonical).map_err(SandboxError::io(format!("cannot open mount source `{shown}`")))
+    }
+
+    /// No component may be a symbolic link: the path was resolved a moment ago, and a link now is a race.
+    fn hold(path: PathBuf) -> std::io::Result<Self> {
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let descriptor =
+            rustix::fs::openat2(CWD, &path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)?;
+        let status = rustix::fs::fstat(&descriptor)?;
+        Ok(Self {
+            path,
+            identity: (status.st_dev, status.st_ino),
+            owner: Mapping { user: status.st_uid, group: status.st_gid },
+            is_directory: FileType::from_raw_mode(status.st_mode).is_dir(),
+            descriptor,
+        })
+    }
+
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+
+    pub(crate) fn path_blob(&self) -> Blob {
+        Blob::from(self.path.as_os_str().as_bytes())
+    }
+}
+
+/// Checks all mounts of a session together: those that the caller gave, and those that belong to the session.
+pub(crate) fn pin(
+    given: &[FilesystemMount],
+    owned: &[FilesystemMount],
+    state: &Path,
+) -> Result<Vec<Pinned>, SandboxError> {
+    let mut pinned = given.iter().map(pin_one).collect::<Result<Vec<_>, _>>()?;
+    refuse_state(&pinned, state)?;
+    for mount in owned {
+        pinned.push(pin_one(mount)?);
+    }
+    pinned.sort_by(|one, other| one.target.cmp(&other.target));
+    for pair in pinned.windows(2) {
+        if let [one, other] = pair
+            && one.target == other.target
+        {
+            return Err(SandboxError::InvalidRequest(format!("two mounts have the target `{}`", one.target)));
+        }
+    }
+    refuse_below_file(&pinned)?;
+    Ok(pinned)
+}
+
+fn pin_one(mount: &FilesystemMount) -> Result<Pinned, SandboxError> {
+    let target = normal_target(&mount.target)?;
+    let source = HeldSource::open(&mount.source)?;
+    if mount.write_mode == WriteMode::Overlay {
+        if mount.access == FilesystemAccess::ReadOnly {
+            return Err(SandboxError::InvalidRequest(format!(
+                "mount `{target}` is read-only and has no use for an overlay"
+            )));
+        }
+        if !source.is_directory {
+            return Err(SandboxError::InvalidRequest(format!(
+                "mount `{target}` is a file; only directories can be overlaid"
+            )));
+        }
+    }
+    Ok(Pinned { target, access: mount.access, write_mode: mount.write_mode, source })
+}
+
+/// A session that could write where layers and records of sessions are could forge them.
+fn refuse_state(pinned: &[Pinned], state: &Path) -> Result<(), SandboxError> {
+    let state = std::fs::canonicalize(state).unwrap_or_else(|_| state.to_path_buf());
+    let overlaps = |path: &Path| path.starts_with(&state) || state.starts_with(path);
+    match pinned.iter().find(|mount| overlaps(&mount.source.path)) {
+        None => Ok(()),
+        Some(mount) => Err(SandboxError::InvalidRequest(format!(
+            "mount source `{}` overlaps the sandbox's own state in `{}`; choose another state directory",
+            mount.source.path.display(),
+            state.display()
+        ))),
+    }
+}
+
+fn refuse_below_file(pinned: &[Pinned]) -> Result<(), SandboxError> {
+    let files: Vec<&Pinned> = pinned.iter().filter(|mount| !mount.source.is_directory).collect();
+    let below = pinned.iter().find_map(|mount| {
+        let file = files
+            .iter()
+            .find(|file| file.target != mount.target && is_at_or_below(&mount.target, &file.target))?;
+        Some((mount, file))
+    });
+    match below {
+        None => Ok(()),
+        Some((mount, file)) => Err(SandboxError::InvalidRequest(format!(
+            "mount target `{}` lies below `{}`, which is a file",
+            mount.target, file.target
+        ))),
+    }
+}

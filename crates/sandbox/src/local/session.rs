@@ -1,0 +1,354 @@
+//! A session: what is kept of it, and the process 1 that runs it now.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fullsend_sandbox_init::wire::{Blob, Event, Launch, Mapping, Order, Plan};
+
+use super::backend::Shared;
+use super::channel::{HostChannel, Partial};
+use super::filter::{self, FilterOptions};
+use super::live::{Live, Prepared};
+use super::mounts::{HeldSource, Pinned};
+use super::notify::Refused;
+use super::process::LocalProcess;
+use super::state::{Record, SessionLock};
+use super::view::{Layered, NO_EXECUTE, Names, Owners, Programs, View, Wanted};
+use super::{environment, landlock, launcher, limits, mounts};
+use crate::cgroup::{CgroupLimits, Leaf};
+use crate::error::SandboxError;
+use crate::spec::{
+    ExecRequest, FilesystemAccess, FilesystemMount, MEMORY_MOUNT, OUTPUTS_MOUNT, ResolvedMount,
+    SandboxSession, SandboxSessionId, SandboxState, WriteMode, normal_target,
+};
+
+/// The user and group of commands, inside.
+const AGENT: u32 = 1000;
+
+/// How long setting up may take. It takes milliseconds.
+const SETUP_PATIENCE: Duration = Duration::from_secs(20);
+
+/// A session and everything that runs it.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) id: SandboxSessionId,
+    pub(crate) record: Record,
+    /// All mounts in the order of their targets.
+    mounts: Vec<Pinned>,
+    layers_root: Option<HeldSource>,
+    pub(crate) live: Option<Arc<Live>>,
+    pub(crate) state: SandboxState,
+    pub(crate) last_used: Instant,
+    environment: BTreeMap<String, String>,
+    report: BTreeMap<String, String>,
+    #[expect(dead_code, reason = "holds the right to run the session")]
+    lock: SessionLock,
+}
+
+impl Session {
+    /// Checks everything that the record says, without starting anything.
+    pub(crate) fn new(
+        shared: &Shared,
+        id: SandboxSessionId,
+        record: Record,
+        lock: SessionLock,
+    ) -> Result<Self, SandboxError> {
+        let mut session = Self {
+            id,
+            record,
+            mounts: Vec::new(),
+            layers_root: None,
+            live: None,
+            state: SandboxState::Provisioned,
+            last_used: Instant::now(),
+            environment: environment::base(),
+            report: BTreeMap::new(),
+            lock,
+        };
+        session.hold_mounts(shared)?;
+        Ok(session)
+    }
+
+    /// Takes hold of every source; called again when a mount is added.
+    pub(crate) fn hold_mounts(&mut self, shared: &Shared) -> Result<(), SandboxError> {
+        let mut owned = Vec::new();
+        let mut given = Vec::new();
+        for (number, mount) in self.record.spec.mounts.iter().enumerate() {
+            if mount.is_session_owned() {
+                if mount.write_mode == WriteMode::Overlay {
+                    let target = &mount.target;
+                    return Err(SandboxError::InvalidRequest(format!(
+                        "mount `{target}` has no source to overlay"
+                    )));
+                }
+                let source = shared.state.make_owned(&self.id, number)?;
+                owned.push(FilesystemMount { source, ..mount.clone() });
+            } else {
+                given.push(mount.clone());
+            }
+        }
+        self.mounts = mounts::pin(&given, &owned, shared.state.root())?;
+        self.layers_root = match self.overlaid().is_empty() {
+            true => None,
+            false => Some(HeldSource::open(&shared.state.layers())?),
+        };
+        Ok(())
+    }
+
+    /// Positions in the spec of mounts with layers.
+    pub(crate) fn overlaid(&self) -> Vec<usize> {
+        let mounts = self.record.spec.mounts.iter().enumerate();
+        mounts.filter(|(_, mount)| mount.write_mode == WriteMode::Overlay).map(|(number, _)| number).collect()
+    }
+
+    /// Positions in the spec of directories that belong to the session.
+    pub(crate) fn owned(&self) -> Vec<usize> {
+        let mounts = self.record.spec.mounts.iter().enumerate();
+        mounts.filter(|(_, mount)| mount.is_session_owned()).map(|(number, _)| number).collect()
+    }
+
+    /// The mount, if there is one, that commands change at its source and that no snapshot could bring back.
+    pub(crate) fn direct_mount(&self) -> Option<&FilesystemMount> {
+        self.record.spec.mounts.iter().find(|mount| {
+            mount.access == FilesystemAccess::ReadWrite
+                && mount.write_mode == WriteMode::Direct
+                && !mount.is_session_owned()
+        })
+    }
+
+    /// A running process 1, started now if there is none.
+    pub(crate) async fn ensure_live(&mut self, shared: &Shared) -> Result<Arc<Live>, SandboxError> {
+        if let Some(live) = self.live.as_ref().filter(|live| live.is_running()) {
+            return Ok(Arc::clone(live));
+        }
+        self.end_live().await;
+        let live = Arc::new(self.start(shared).await?);
+        self.live = Some(Arc::clone(&live));
+        Ok(live)
+    }
+
+    /// Ends process 1; the next command starts a new one, with what has changed since.
+    pub(crate) async fn end_live(&mut self) {
+        if let Some(live) = self.live.take() {
+            live.end().await;
+        }
+    }
+
+    async fn start(&mut self, shared: &Shared) -> Result<Live, SandboxError> {
+        let root = rustix::process::geteuid().is_root();
+        let layers = self.layers(shared);
+        let limits = &self.record.spec.limits;
+        let group = self.group(shared)?;
+        let spec = &self.record.spec;
+        let programs = spec.programs.clone().map_or(Programs::All, Programs::Only);
+        let wanted = Wanted {
+            mounts: &self.mounts,
+            layers: &layers,
+            layers_root: self.layers_root.as_ref(),
+            owners: if root { Owners::Changed } else { Owners::AsTheyAre },
+            programs: programs.clone(),
+            names: Names::None,
+            has_memory: self.mounts.iter().any(|mount| mount.target == MEMORY_MOUNT),
+        };
+        let view = View::build(&wanted)?;
+        let filter = FilterOptions {
+            internet_sockets: false,
+            fixed_processors: group.is_none() && limits.cpu_count.is_some(),
+            notify: true,
+            watch_paths: false,
+        };
+        let plan = Plan {
+            user: AGENT,
+            group: AGENT,
+            caller: (!root).then(caller),
+            own_network: 1,
+            hostname: Blob::from("sandbox"),
+            sources: view.sources,
+            scratch_bytes: limits::scratch_bytes(limits),
+            scratch_files: limits::SCRATCH_FILES,
+            scratch_attributes: if programs == Programs::All { 0 } else { NO_EXECUTE },
+            steps: view.steps,
+            listeners: Vec::new(),
+            limits: limits::of_processes(limits, group.is_none()),
+            processors: limits.cpu_count.filter(|_| group.is_none()).unwrap_or(0),
+            landlock: Some(landlock::rules(shared.landlock()?, &self.mounts)),
+            filter: Blob(filter::compile(filter)),
+            notify: 1,
+        };
+        let launch =
+            Launch { plan, identity: root.then(|| shared.identity.clone()), prepared: view.prepared };
+        let sources: Vec<BorrowedFd<'_>> = view.held.iter().map(|source| source.descriptor()).collect();
+        let born = bring_up(shared, &launch, &sources, group.as_ref()).await?;
+        let refused = born
+            .notifier
+            .map(Refused::start)
+            .transpose()
+            .map_err(SandboxError::io("cannot watch refused calls"))?;
+        Live::new(born.control, born.pidfd, born.pid, refused, group)
+    }
+
+    /// A control group where a limit asks for one and the machine has one.
+    fn group(&self, shared: &Shared) -> Result<Option<Leaf>, SandboxError> {
+        let limits = &self.record.spec.limits;
+        if limits.memory_mb.is_none() && limits.cpu_count.is_none() {
+            return Ok(None);
+        }
+        let wanted = CgroupLimits {
+            memory_bytes: limits.memory_mb.map(|megabytes| u64::from(megabytes) << 20),
+            cpu_count: limits.cpu_count,
+            processes: Some(limits.processes.unwrap_or(limits::PROCESSES)),
+        };
+        match shared.cgroups().create(&shared.group_name(&self.id), &wanted) {
+            Ok(leaf) => Ok(Some(leaf)),
+            // Limits of each process, and a watch over all of them, take its place.
+            Err(SandboxError::Unsupported { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn layers(&self, shared: &Shared) -> Vec<Layered> {
+        let overlaid = self.overlaid();
+        let layered = overlaid.iter().filter_map(|number| {
+            let (top, sealed) = self.record.layers.split_first()?;
+            let target = normal_target(&self.record.spec.mounts.get(*number)?.target).ok()?;
+            let sealed = shared.state.with_mount(sealed, *number);
+            Some(Layered {
+                target,
+                sealed: sealed.into_iter().map(|layer| format!("{layer}/{number}")).collect(),
+                top: format!("{top}/{number}"),
+            })
+        });
+        layered.collect()
+    }
+
+    /// Starts a command in the running process 1.
+    pub(crate) fn prepare(&self, request: &ExecRequest) -> Result<Prepared, SandboxError> {
+        if request.command.trim().is_empty() {
+            return Err(SandboxError::InvalidRequest("the command is empty".to_owned()));
+        }
+        if std::iter::once(&request.command).chain(&request.args).any(|word| word.contains('\0')) {
+            return Err(SandboxError::InvalidRequest("the command contains a NUL character".to_owned()));
+        }
+        let limits = &self.record.spec.limits;
+        let timeout = request.timeout.or(limits.wall_time);
+        let mut session = self.environment.clone();
+        if request.terminal.is_some() {
+            session.insert("TERM".to_owned(), "xterm-256color".to_owned());
+        }
+        Ok(Prepared {
+            environment: environment::lines(&session, &request.env)?,
+            directory: self.directory(request.cwd.as_deref())?,
+            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+            output_limit: limits.output_bytes.unwrap_or(limits::OUTPUT_BYTES),
+        })
+    }
+
+    /// Where a command starts: the first writable mount of the caller's, or the home directory.
+    fn directory(&self, asked: Option<&str>) -> Result<String, SandboxError> {
+        let given = self.record.spec.mounts.iter();
+        let first = given.clone().find(|mount| {
+            mount.access == FilesystemAccess::ReadWrite
+                && mount.target != OUTPUTS_MOUNT
+                && !mount.is_session_owned()
+        });
+        let default = first
+            .and_then(|mount| normal_target(&mount.target).ok())
+            .unwrap_or_else(|| environment::HOME.to_owned());
+        match asked.map(str::trim).filter(|asked| !asked.is_empty()) {
+            None => Ok(default),
+            Some(asked) if asked.contains('\0') => {
+                Err(SandboxError::InvalidRequest("the working directory contains a NUL character".to_owned()))
+            }
+            Some(asked) if asked.starts_with('/') => Ok(asked.to_owned()),
+            Some(asked) => Ok(format!("{default}/{asked}")),
+        }
+    }
+
+    /// The session as others see it.
+    pub(crate) fn describe(&self, shared: &Shared) -> SandboxSession {
+        let mounts = self.record.spec.mounts.iter().enumerate().map(|(number, mount)| ResolvedMount {
+            target: normal_target(&mount.target).unwrap_or_else(|_| mount.target.clone()),
+            access: mount.access,
+            host_path: match (mount.is_session_owned(), mount.write_mode) {
+                (true, _) => Some(shared.state.owned(&self.id, number)),
+                (false, WriteMode::Direct) => Some(mount.source.clone()),
+                (false, WriteMode::Overlay) => None,
+            },
+        });
+        let labels =
+            self.record.spec.labels.iter().map(|(name, value)| (format!("label.{name}"), value.clone()));
+        SandboxSession {
+            id: self.id.clone(),
+            backend: super::backend::NAME.to_owned(),
+            state: self.state,
+            mounts: mounts.collect(),
+            metadata: self.report.clone().into_iter().chain(labels).collect(),
+        }
+    }
+}
+
+fn caller() -> Mapping {
+    Mapping { user: rustix::process::geteuid().as_raw(), group: rustix::process::getegid().as_raw() }
+}
+
+/// A process 1 that is locked in.
+struct Born {
+    control: Arc<HostChannel>,
+    pidfd: OwnedFd,
+    pid: u32,
+    notifier: Option<OwnedFd>,
+    #[expect(dead_code)]
+    listeners: Vec<(u32, OwnedFd)>,
+}
+
+async fn bring_up(
+    shared: &Shared,
+    launch: &Launch,
+    sources: &[BorrowedFd<'_>],
+    group: Option<&Leaf>,
+) -> Result<Born, SandboxError> {
+    let (ours, theirs) =
+        launcher::control_pair().map_err(SandboxError::io("cannot make a control channel"))?;
+    let control = HostChannel::new(ours).map_err(SandboxError::io("cannot watch the control channel"))?;
+    let newborn = shared.launcher.launch(launch, theirs.as_fd(), sources).await?;
+    drop(theirs);
+    if let Some(group) = group {
+        group.attach(newborn.pid)?;
+    }
+    let ready = async {
+        control.send(&Order::Go {}, &[]).await?;
+        control.receive::<Event>(&mut Partial::default()).await
+    };
+    let answer = tokio::time::timeout(SETUP_PATIENCE, ready)
+        .await
+        .map_err(|_| SandboxError::Lifecycle("setting the sandbox up took too long".to_owned()))?;
+    match answer.map_err(SandboxError::io("cannot talk to the sandbox"))? {
+        Some((Event::Ready { ports, notifies }, descriptors)) => {
+            let mut descriptors = descriptors.into_iter();
+            let notifier = if notifies == 1 { descriptors.next() } else { None };
+            let listeners = ports.into_iter().zip(descriptors).collect();
+            Ok(Born {
+                control: Arc::new(control),
+                pidfd: newborn.pidfd,
+                pid: newborn.pid,
+                notifier,
+                listeners,
+            })
+        }
+        Some((Event::Failed { doing, errno }, _)) => Err(launcher::failure(&doing.to_string(), errno)),
+        Some(_) | None => {
+            Err(SandboxError::Lifecycle("the sandbox ended while it was being set up".to_owned()))
+        }
+    }
+}
+
+/// Starts a command; the session is locked only until it runs.
+pub(crate) async fn spawn(
+    live: &Arc<Live>,
+    request: ExecRequest,
+    prepared: Prepared,
+) -> Result<LocalProcess, SandboxError> {
+    live.spawn(request, prepared).await
+}

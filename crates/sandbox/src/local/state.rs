@@ -1,0 +1,255 @@
+//! What is kept of sessions on disk: records, directories that belong to them, layers of their changes.
+//!
+//! ```text
+//! <state>/sessions/<id>/record.json     what the session is, and its snapshots
+//! <state>/sessions/<id>/lock            held while a process runs the session
+//! <state>/sessions/<id>/owned/<n>/      directories that belong to the session
+//! <state>/sessions/<id>/kept/<snapshot>/<n>/   copies of those, one for each snapshot
+//! <state>/layers/<layer>/<n>/{upper,work}      changes of overlaid mounts; sealed ones may be shared by sessions
+//! ```
+
+use std::collections::BTreeSet;
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::SandboxError;
+use crate::spec::{SandboxSessionId, SandboxSpec};
+use crate::tree;
+
+/// The directory with everything.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    root: PathBuf,
+}
+
+/// A session on disk.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Record {
+    /// What the session may touch. Mounts that were attached later are in it.
+    pub(crate) spec: SandboxSpec,
+    /// Layers, the uppermost first; the first takes changes.
+    pub(crate) layers: Vec<String>,
+    /// Oldest first.
+    pub(crate) snapshots: Vec<Kept>,
+    /// Whether the session outlives the process that made it.
+    pub(crate) durable: bool,
+}
+
+/// A snapshot on disk.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Kept {
+    pub(crate) id: String,
+    /// Sealed layers, the uppermost first.
+    pub(crate) layers: Vec<String>,
+}
+
+/// The right to run a session; another process that wants it is refused.
+#[derive(Debug)]
+pub(crate) struct SessionLock(#[expect(dead_code, reason = "holds the lock")] File);
+
+impl State {
+    pub(crate) fn open(root: &Path) -> Result<Self, SandboxError> {
+        for directory in ["sessions", "layers"] {
+            let path = root.join(directory);
+            make_private(&path).map_err(SandboxError::io(format!("cannot make `{}`", path.display())))?;
+        }
+        let root = std::fs::canonicalize(root)
+            .map_err(SandboxError::io(format!("cannot open `{}`", root.display())))?;
+        Ok(Self { root })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn layers(&self) -> PathBuf {
+        self.root.join("layers")
+    }
+
+    fn session(&self, id: &SandboxSessionId) -> PathBuf {
+        self.root.join("sessions").join(id.as_str())
+    }
+
+    /// The directory of a mount that belongs to a session.
+    pub(crate) fn owned(&self, id: &SandboxSessionId, number: usize) -> PathBuf {
+        self.session(id).join("owned").join(number.to_string())
+    }
+
+    /// Starts a session on disk.
+    pub(crate) fn create(&self, id: &SandboxSessionId) -> Result<SessionLock, SandboxError> {
+        let path = self.session(id);
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => self.lock(id),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(SandboxError::InvalidRequest(format!("there is a sandbox session `{id}` already")))
+            }
+            Err(error) => {
+                Err(SandboxError::Io { doing: format!("cannot make `{}`", path.display()), source: error })
+            }
+        }
+    }
+
+    /// Takes a session over from a process that is gone.
+    pub(crate) fn lock(&self, id: &SandboxSessionId) -> Result<SessionLock, SandboxError> {
+        let path = self.session(id).join("lock");
+        if !self.session(id).is_dir() {
+            return Err(SandboxError::SessionNotFound(id.clone()));
+        }
+        let file =
+            File::create(&path).map_err(SandboxError::io(format!("cannot make `{}`", path.display())))?;
+        match file.try_lock() {
+            Ok(()) => Ok(SessionLock(file)),
+            Err(_) => Err(SandboxError::InvalidRequest(format!(
+                "sandbox session `{id}` is in use by another process"
+            ))),
+        }
+    }
+
+    pub(crate) fn make_owned(&self, id: &SandboxSessionId, number: usize) -> Result<PathBuf, SandboxError> {
+        let path = self.owned(id, number);
+        make_private(&path).map_err(SandboxError::io(format!("cannot make `{}`", path.display())))?;
+        Ok(path)
+    }
+
+    /// Makes a layer with room for changes to the given mounts.
+    pub(crate) fn make_layer(&self, layer: &str, mounts: &[usize]) -> Result<(), SandboxError> {
+        for number in mounts {
+            for part in ["upper", "work"] {
+                let path = self.layers().join(layer).join(number.to_string()).join(part);
+                let made = DirBuilder::new().recursive(true).mode(0o755).create(&path);
+                made.map_err(SandboxError::io(format!("cannot make `{}`", path.display())))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Of the given layers those that have changes of a mount.
+    pub(crate) fn with_mount<'a>(&self, layers: &'a [String], number: usize) -> Vec<&'a String> {
+        layers.iter().filter(|layer| self.layers().join(layer).join(number.to_string()).is_dir()).collect()
+    }
+
+    pub(crate) fn write(&self, id: &SandboxSessionId, record: &Record) -> Result<(), SandboxError> {
+        let path = self.session(id).join("record.json");
+        let fresh = self.session(id).join("record.json.new");
+        let doing = || format!("cannot write `{}`", path.display());
+        let text =
+            serde_json::to_vec(record).map_err(|source| SandboxError::Json { doing: doing(), source })?;
+        std::fs::write(&fresh, text)
+            .and_then(|()| std::fs::rename(&fresh, &path))
+            .map_err(SandboxError::io(doing()))
+    }
+
+    pub(crate) fn read(&self, id: &SandboxSessionId) -> Result<Record, SandboxError> {
+        let path = self.session(id).join("record.json");
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(SandboxError::SessionNotFound(id.clone()));
+            }
+            Err(source) => {
+                return Err(SandboxError::Io { doing: format!("cannot read `{}`", path.display()), source });
+            }
+        };
+        serde_json::from_slice(&text).map_err(|source| SandboxError::Json {
+            doing: format!("cannot read `{}`", path.display()),
+            source,
+        })
+    }
+
+    /// Copies the directories that belong to a session.
+    pub(crate) fn keep_owned(
+        &self,
+        id: &SandboxSessionId,
+        snapshot: &str,
+        numbers: &[usize],
+    ) -> Result<(), SandboxError> {
+        for number in numbers {
+            tree::copy(&self.owned(id, *number), &self.kept(id, snapshot, *number))?;
+        }
+        Ok(())
+    }
+
+    /// Puts copies in place of the directories that belong to a session; `from` may be another session.
+    pub(crate) fn restore_owned(
+        &self,
+        from: &SandboxSessionId,
+        snapshot: &str,
+        to: &SandboxSessionId,
+        numbers: &[usize],
+    ) -> Result<(), SandboxError> {
+        for number in numbers {
+            let (kept, owned) = (self.kept(from, snapshot, *number), self.owned(to, *number));
+            tree::remove(&owned)?;
+            tree::copy(&kept, &owned)?;
+        }
+        Ok(())
+    }
+
+    fn kept(&self, id: &SandboxSessionId, snapshot: &str, number: usize) -> PathBuf {
+        self.session(id).join("kept").join(snapshot).join(number.to_string())
+    }
+
+    /// Removes a session and the layers that no other session needs.
+    pub(crate) fn remove(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
+        tree::remove(&self.session(id))?;
+        self.remove_unused_layers()
+    }
+
+    /// Removes sessions whose process is gone and that were not meant to outlive it.
+    pub(crate) fn sweep(&self) -> Result<Vec<SandboxSessionId>, SandboxError> {
+        let mut removed = Vec::new();
+        for id in self.ids()? {
+            let Ok(lock) = self.lock(&id) else { continue };
+            let durable = self.read(&id).is_ok_and(|record| record.durable);
+            if !durable {
+                tree::remove(&self.session(&id))?;
+                removed.push(id);
+            }
+            drop(lock);
+        }
+        if !removed.is_empty() {
+            self.remove_unused_layers()?;
+        }
+        Ok(removed)
+    }
+
+    fn ids(&self) -> Result<Vec<SandboxSessionId>, SandboxError> {
+        let path = self.root.join("sessions");
+        let names = names(&path).map_err(SandboxError::io(format!("cannot list `{}`", path.display())))?;
+        Ok(names.into_iter().filter_map(|name| SandboxSessionId::new(name).ok()).collect())
+    }
+
+    fn remove_unused_layers(&self) -> Result<(), SandboxError> {
+        let mut used = BTreeSet::new();
+        for id in self.ids()? {
+            match self.read(&id) {
+                Ok(record) => {
+                    used.extend(record.layers);
+                    used.extend(record.snapshots.into_iter().flat_map(|kept| kept.layers));
+                }
+                // One that is just being made has no record yet; its layers are told by their name.
+                Err(_) => {
+                    used.insert(format!("{id}.0"));
+                }
+            }
+        }
+        let path = self.layers();
+        let all = names(&path).map_err(SandboxError::io(format!("cannot list `{}`", path.display())))?;
+        all.iter().filter(|name| !used.contains(*name)).try_for_each(|name| tree::remove(&path.join(name)))
+    }
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let entries = std::fs::read_dir(directory)?;
+    Ok(entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}

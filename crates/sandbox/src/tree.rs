@@ -1,0 +1,129 @@
+//! Copies and removes directory trees that a sandbox has written: nothing in them is followed, opened for its
+//! contents' sake, or waited for.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, Timespec, Timestamps};
+
+use crate::error::SandboxError;
+
+/// Deeper trees are refused: descriptors are held for every level.
+const DEEPEST: usize = 256;
+
+/// Copies a directory with modes and times. Files, directories, symbolic links and FIFOs are copied as what they are;
+/// sockets and devices are left out, because a copy would be none.
+pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), SandboxError> {
+    let doing = || format!("cannot copy `{}`", from.display());
+    let copied = || -> io::Result<()> {
+        if let Some(parent) = to.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        let source = open_directory(CWD, from.as_os_str())?;
+        let status = rustix::fs::fstat(&source)?;
+        rustix::fs::mkdir(to, Mode::from_raw_mode(0o700))?;
+        let target = open_directory(CWD, to.as_os_str())?;
+        copy_entries(&source, &target, 0)?;
+        finish(&target, &status)
+    };
+    copied().map_err(SandboxError::io(doing()))
+}
+
+fn copy_entries(from: &OwnedFd, to: &OwnedFd, depth: usize) -> io::Result<()> {
+    if depth > DEEPEST {
+        return Err(io::Error::other(format!("directories are nested more than {DEEPEST} deep")));
+    }
+    for entry in Dir::read_from(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        copy_entry(from.as_fd(), to.as_fd(), OsStr::from_bytes(name.to_bytes()), depth)?;
+    }
+    Ok(())
+}
+
+fn copy_entry(from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &OsStr, depth: usize) -> io::Result<()> {
+    let status = rustix::fs::statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match FileType::from_raw_mode(status.st_mode) {
+        FileType::Directory => {
+            let source = open_directory(from, name)?;
+            rustix::fs::mkdirat(to, name, Mode::from_raw_mode(0o700))?;
+            let target = open_directory(to, name)?;
+            copy_entries(&source, &target, depth + 1)?;
+            finish(&target, &status)
+        }
+        FileType::RegularFile => {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let mut source = File::from(rustix::fs::openat(from, name, flags, Mode::empty())?);
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let mut target = File::from(rustix::fs::openat(to, name, flags, Mode::from_raw_mode(0o600))?);
+            // Shares blocks where the file system can.
+            io::copy(&mut source, &mut target)?;
+            finish(&target.into(), &status)
+        }
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(from, name, Vec::new())?;
+            Ok(rustix::fs::symlinkat(target, to, name)?)
+        }
+        FileType::Fifo => {
+            let mode = Mode::from_raw_mode(status.st_mode & 0o777);
+            Ok(rustix::fs::mknodat(to, name, FileType::Fifo, mode, 0)?)
+        }
+        FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => Ok(()),
+    }
+}
+
+/// Owner, mode and times, last: writing has changed the times, and a mode may forbid writing.
+fn finish(target: &OwnedFd, status: &Stat) -> io::Result<()> {
+    let (user, group) = (rustix::fs::Uid::from_raw(status.st_uid), rustix::fs::Gid::from_raw(status.st_gid));
+    // Only root can give files away; for others they have the right owner already.
+    let _ = rustix::fs::fchown(target, Some(user), Some(group));
+    rustix::fs::fchmod(target, Mode::from_raw_mode(status.st_mode & 0o1777))?;
+    let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+    let times = Timestamps {
+        last_access: time(status.st_atime, status.st_atime_nsec as _),
+        last_modification: time(status.st_mtime, status.st_mtime_nsec as _),
+    };
+    Ok(rustix::fs::futimens(target, &times)?)
+}
+
+fn open_directory(at: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(at, name, flags, Mode::empty())?)
+}
+
+/// Removes a tree, also one whose directories forbid it; one that is not there is fine.
+pub(crate) fn remove(path: &Path) -> Result<(), SandboxError> {
+    let removed = match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // Directories that a command has made inaccessible, and the kernel's own for overlays.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(CWD, path.as_os_str(), 0).and_then(|()| std::fs::remove_dir_all(path))
+        }
+        other => other,
+    };
+    removed.map_err(SandboxError::io(format!("cannot remove `{}`", path.display())))
+}
+
+fn open_up(at: BorrowedFd<'_>, name: &OsStr, depth: usize) -> io::Result<()> {
+    let status = rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(status.st_mode) != FileType::Directory || depth > DEEPEST {
+        return Ok(());
+    }
+    // The name cannot be a link: that was looked at, and nobody else writes here any more.
+    rustix::fs::chmodat(at, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
+    let directory = open_directory(at, name)?;
+    for entry in Dir::read_from(&directory)?.flatten() {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name != "." && name != ".." {
+            open_up(directory.as_fd(), name, depth + 1)?;
+        }
+    }
+    Ok(())
+}
