@@ -4,6 +4,7 @@
 //!
 //! * [`SandboxBackend`]: what every backend does; [`SandboxSpec`] says what a session may touch
 //! * [`Running`]: a command under way, with its output as it comes
+//! * [`egress::Egress`]: the proxy through which a session reaches the hosts on its list
 //!
 //! # Invariants
 //!
@@ -17,6 +18,7 @@
 
 pub mod cgroup;
 mod contract;
+pub mod egress;
 mod error;
 mod layer;
 mod local;
