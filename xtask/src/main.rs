@@ -9,6 +9,7 @@ mod bench;
 mod ci;
 mod deny;
 mod docs;
+mod engine;
 mod fuzz;
 mod fuzz_log;
 mod help_tree;

@@ -9,16 +9,28 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use crate::engine::{Engine, IMAGE};
 use crate::process;
 use crate::repo::Repo;
 use crate::totals::Skip;
 use crate::version::Version;
 
 /// What `cargo xtask test` needs.
-pub(crate) const FOR_TESTS: &[Requirement] = &[CARGO_DENY];
+pub(crate) const FOR_TESTS: &[Requirement] = &[
+    CARGO_DENY,
+    debian("bubblewrap", "bwrap"),
+    debian("busybox-static", "busybox"),
+    debian("docker.io", "dockerd"),
+    // Newer releases have the client in a package of its own.
+    debian("docker-cli", "docker"),
+    debian("runsc", "runsc"),
+];
 /// What `cargo xtask fuzz` needs: libFuzzer is C++ and is compiled from source.
-pub(crate) const FOR_FUZZING: &[Requirement] =
-    &[Requirement { name: "g++", kind: Kind::DebianPackage { program: "g++" } }];
+pub(crate) const FOR_FUZZING: &[Requirement] = &[debian("g++", "g++")];
+
+const fn debian(name: &'static str, program: &'static str) -> Requirement {
+    Requirement { name, kind: Kind::DebianPackage { program } }
+}
 
 /// Checks dependencies against `deny.toml`.
 pub(crate) const CARGO_DENY: Requirement =
@@ -97,6 +109,10 @@ pub(crate) fn run(repo: &Repo) {
             Err(skip) => println!("SKIPPED: {}: {}", skip.name, skip.reason),
         }
     }
+    match Engine::ready(repo) {
+        Ok(engine) => println!("container engine: {engine}, with the image {IMAGE}"),
+        Err(skip) => println!("SKIPPED: {}: {}", skip.name, skip.reason),
+    }
 }
 
 /// Installs what is missing and returns what could not be installed.
@@ -135,9 +151,11 @@ fn retry(mut attempt: impl FnMut() -> Result<()>) -> Result<()> {
     attempt()
 }
 
-fn in_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|directory| directory.join(program)).find(|file| file.is_file())
+/// Where a program is. Daemons are in directories that are not in everybody's `PATH`.
+pub(crate) fn in_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    directories.map(|directory| directory.join(program)).find(|file| file.is_file())
 }
 
 fn version_of(program: &PathBuf) -> Option<Version> {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 
+use crate::engine::Engine;
 use crate::libtest_log::LibtestLog;
 use crate::repo::Repo;
 use crate::totals::Totals;
@@ -53,19 +54,24 @@ impl Suite {
 fn workspace_tests(repo: &Repo) -> Result<Totals> {
     let skips_file = repo.target_dir()?.join(format!("test-skips-{}", std::process::id()));
     std::fs::write(&skips_file, "").with_context(|| format!("cannot write {}", skips_file.display()))?;
-    let totals = run_cargo_test(repo, &skips_file);
+    let engine = Engine::ready(repo);
+    let totals = run_cargo_test(repo, &skips_file, engine.as_ref().ok());
     let declared = std::fs::read_to_string(&skips_file)?;
     std::fs::remove_file(&skips_file)?;
     let mut totals = totals?;
     totals.move_declared_skips(&declared);
+    totals.skips.extend(engine.err());
     Ok(totals)
 }
 
-fn run_cargo_test(repo: &Repo, skips_file: &Path) -> Result<Totals> {
+fn run_cargo_test(repo: &Repo, skips_file: &Path, engine: Option<&Engine>) -> Result<Totals> {
     let mut log = LibtestLog::default();
     let mut cargo = repo.cargo();
     cargo.args(["test", "--workspace", "--no-fail-fast"]);
     cargo.env(SKIPS_FILE, skips_file).env(CACHE_SCALE.0, CACHE_SCALE.1);
+    if let Some(engine) = engine {
+        engine.announce(&mut cargo);
+    }
     let status = process::stream_stdout(&mut cargo, |line| {
         println!("{line}");
         log.line(line);

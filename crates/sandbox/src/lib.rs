@@ -24,6 +24,7 @@ pub mod egress;
 mod error;
 mod layer;
 mod local;
+pub mod mux;
 pub mod policy;
 pub mod spec;
 mod tree;
