@@ -17,6 +17,8 @@ use crate::spec::{Denial, Denied};
 
 /// How many different denials are kept between two calls of [`Journal::take_denials`].
 const MAX_DENIALS: usize = 256;
+/// The largest log. A session can ask for things as fast as it likes, and must not fill the host's disk with it.
+const MAX_LOG: u64 = 256 * 1024 * 1024;
 /// How much of a path is written down.
 const MAX_PATH: usize = 2048;
 
@@ -77,22 +79,14 @@ struct Writer {
     file: File,
     /// Whether the last line was cut off, as by a full disk; the next one then starts on a line of its own.
     broken: bool,
+    /// How many bytes the log may still grow.
+    left: u64,
 }
 
 impl Journal {
     /// Opens the log for appending; it is readable by its owner only.
     pub(super) fn open(session: String, path: Option<&Path>) -> Result<Self, SandboxError> {
-        let open = |path: &Path| {
-            let doing = format!("cannot open the egress log {}", path.display());
-            OpenOptions::new()
-                .append(true)
-                .create(true)
-                .mode(0o600)
-                .open(path)
-                .map_err(SandboxError::io(doing))
-        };
-        let file = path.map(open).transpose()?;
-        let writer = file.map(|file| Mutex::new(Writer { file, broken: false }));
+        let writer = path.map(Writer::open).transpose()?.map(Mutex::new);
         Ok(Self { session, writer, command: Mutex::default(), denials: Mutex::default() })
     }
 
@@ -186,11 +180,22 @@ struct Event<'a> {
 }
 
 impl Writer {
+    fn open(path: &Path) -> Result<Self, SandboxError> {
+        let failed = || SandboxError::io(format!("cannot open the egress log {}", path.display()));
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path).map_err(failed())?;
+        let size = file.metadata().map_err(failed())?.len();
+        Ok(Self { file, broken: false, left: MAX_LOG.saturating_sub(size) })
+    }
+
     /// One write per line, so that lines are whole whoever else appends.
     fn append(&mut self, json: &[u8]) -> io::Result<()> {
         let start: &[u8] = if self.broken { b"\n" } else { b"" };
         let line = [start, json, b"\n"].concat();
+        let Some(left) = self.left.checked_sub(line.len() as u64) else {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has reached 256 MiB"));
+        };
         let written = self.file.write(&line);
+        self.left = left;
         self.broken = match &written {
             Ok(count) => *count < line.len() && (*count > 0 || self.broken),
             Err(_) => self.broken,

@@ -186,7 +186,14 @@ async fn without_a_record_nothing_passes() {
     drop(with_log(&private).unwrap());
     assert_eq!(std::fs::metadata(&private).unwrap().permissions().mode() & 0o777, 0o600);
 
-    let egress = with_log(std::path::Path::new("/dev/full")).unwrap();
+    let full = directory.path().join("full.jsonl");
+    std::fs::File::create(&full).unwrap().set_len(256 * 1024 * 1024).unwrap();
+    for (path, why) in [(std::path::Path::new("/dev/full"), "No space left"), (&full, "256 MiB")] {
+        refuses_everything(with_log(path).unwrap(), why).await;
+    }
+}
+
+async fn refuses_everything(egress: Egress, why: &str) {
     let origin = Origin::start().await;
     let authority = format!("ok.test:{}", origin.port());
     egress.apply(CompiledPolicy::compile(&allow(&[&authority])).unwrap());
@@ -197,7 +204,10 @@ async fn without_a_record_nothing_passes() {
         .await
         .unwrap();
     let answer = read_all(&mut stream).await;
-    assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("log-unwritable"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 403") && answer.contains("log-unwritable") && answer.contains(why),
+        "{answer}"
+    );
     assert_eq!(origin.requests(), Vec::<String>::new());
     assert!(egress.take_denials()[0].reason.contains("log"));
 }
