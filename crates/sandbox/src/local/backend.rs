@@ -7,14 +7,17 @@ use std::time::Instant;
 
 use fullsend_sandbox_init::kernel;
 use fullsend_sandbox_init::wire::{Mapping, Order};
+use rustls::pki_types::CertificateDer;
 use tokio::sync::Mutex as AsyncMutex;
 use uuid::Uuid;
 
 use super::launcher::Launcher;
-use super::session::{self, Session};
+use super::network::Wish;
+use super::session::Session;
 use super::state::{Kept, Record, State};
 use crate::cgroup::Cgroups;
 use crate::contract::{Pending, Running, SandboxBackend};
+use crate::egress::CompiledPolicy;
 use crate::error::SandboxError;
 use crate::spec::{
     ExecRequest, FilesystemAccess, FilesystemMount, NetworkPolicy, OUTPUTS_MOUNT, SandboxCapabilities,
@@ -33,6 +36,8 @@ pub struct LocalConfig {
     pub state_dir: PathBuf,
     /// Where decisions about connections are written, one JSON object a line.
     pub egress_log: Option<PathBuf>,
+    /// Certificate authorities that endpoints may have beside those of the system.
+    pub endpoint_roots: Vec<CertificateDer<'static>>,
 }
 
 /// Runs sandboxes made of this machine's own kernel, without root and without a service.
@@ -49,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) launcher: Launcher,
     /// For callers who are root: who their sandboxes are on the host.
     pub(crate) identity: Mapping,
+    pub(crate) egress_log: Option<PathBuf>,
+    pub(crate) endpoint_roots: Vec<CertificateDer<'static>>,
     cgroups: OnceLock<Cgroups>,
 }
 
@@ -83,6 +90,8 @@ impl LocalBackend {
             state,
             launcher: Launcher::start()?,
             identity: Mapping { user, group: user },
+            egress_log: config.egress_log,
+            endpoint_roots: config.endpoint_roots,
             cgroups: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared), sessions: Mutex::default() })
@@ -146,13 +155,13 @@ impl LocalBackend {
         let session = self.find(id)?;
         let (live, prepared) = {
             let mut session = session.lock().await;
-            let prepared = session.prepare(&request)?;
             let live = session.ensure_live(&self.shared).await?;
+            let prepared = session.prepare(&live, &request)?;
             self.wake(&mut session).await?;
             session.last_used = Instant::now();
             (live, prepared)
         };
-        let process = session::spawn(&live, request, prepared).await?;
+        let process = live.spawn(request, prepared).await?;
         Ok(Running::new(Box::new(process)))
     }
 
@@ -190,6 +199,37 @@ impl LocalBackend {
         session.state = SandboxState::Running;
         self.shared.state.write(id, &session.record)?;
         Ok(session.describe(&self.shared))
+    }
+
+    /// A list of hosts changes at once; between none, a list and the host's network a new process 1 is needed.
+    async fn change_network(&self, id: &SandboxSessionId, policy: NetworkPolicy) -> Result<(), SandboxError> {
+        let session = self.find(id)?;
+        let mut session = session.lock().await;
+        let spec = SandboxSpec { network_policy: policy, ..session.record.spec.clone() };
+        let wish = Wish::of(&spec)?;
+        let live = session.live.clone().filter(|live| live.is_running());
+        let network = live.as_ref().and_then(|live| live.network());
+        let now = match (&wish, network) {
+            (Wish::Proxy { policy, .. }, Some(network))
+                if network.covers(policy) || refuse_busy(&session).is_err() =>
+            {
+                network.egress.apply(policy.clone());
+                true
+            }
+            (Wish::None, Some(network)) => {
+                network.egress.apply(CompiledPolicy::default());
+                true
+            }
+            (Wish::None, None) => Wish::of(&session.record.spec).is_ok_and(|wish| matches!(wish, Wish::None)),
+            (Wish::Proxy { .. } | Wish::Host, _) => false,
+        };
+        if !now {
+            refuse_busy(&session)?;
+            session.end_live().await;
+        }
+        session.record.spec = spec;
+        self.shared.state.write(id, &session.record)?;
+        session.ensure_live(&self.shared).await.map(drop)
     }
 
     async fn keep(&self, id: &SandboxSessionId) -> Result<SandboxSnapshot, SandboxError> {
@@ -391,16 +431,9 @@ impl SandboxBackend for LocalBackend {
     fn apply_network_policy<'a>(
         &'a self,
         id: &'a SandboxSessionId,
-        _policy: NetworkPolicy,
+        policy: NetworkPolicy,
     ) -> Pending<'a, ()> {
-        Box::pin(async move {
-            self.find(id)?;
-            Err(SandboxError::Unsupported {
-                backend: NAME,
-                operation: "network policies",
-                reason: String::new(),
-            })
-        })
+        Box::pin(self.change_network(id, policy))
     }
 
     fn spawn<'a>(&'a self, id: &'a SandboxSessionId, request: ExecRequest) -> Pending<'a, Running> {

@@ -1,6 +1,6 @@
 //! A running process 1 and the commands under it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -15,6 +15,8 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 
 use super::channel::{HostChannel, Partial};
+use super::memory::MemoryWatch;
+use super::network::LiveNetwork;
 use super::notify::Refused;
 use super::process::{LocalProcess, Streams};
 use super::terminal::Terminal;
@@ -24,24 +26,36 @@ use crate::spec::{Denial, ExecRequest, LimitHit, TerminalSize};
 
 type Passed = (Event, Vec<OwnedFd>);
 
-/// What a session leaves behind once its process 1 is locked in.
+/// A process 1 that is locked in, and what is answered for it on the host.
 #[derive(Debug)]
 pub(crate) struct Live {
     control: Arc<HostChannel>,
     pidfd: OwnedFd,
-    /// The number of process 1 on the host.
-    pub(crate) pid: u32,
     commands: Arc<Mutex<HashMap<u32, UnboundedSender<Passed>>>>,
     next: AtomicU32,
-    /// Processes were left behind that may live on.
-    background: Arc<AtomicBool>,
     refused: Option<Refused>,
+    network: Option<LiveNetwork>,
     group: Mutex<Option<Leaf>>,
     counted: Mutex<Counted>,
+    /// Commands ran side by side, so what was refused cannot be told apart.
+    overlapped: AtomicBool,
     ended: watch::Receiver<bool>,
-    /// Set when the memory of all processes was more than allowed, where no control group counts it.
-    pub(crate) memory_exceeded: Arc<AtomicBool>,
+    memory: Option<MemoryWatch>,
     null: OwnedFd,
+}
+
+/// What a [`Live`] is made of.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) control: Arc<HostChannel>,
+    pub(crate) pidfd: OwnedFd,
+    /// Process 1, as numbered on the host.
+    pub(crate) pid: u32,
+    pub(crate) refused: Option<Refused>,
+    pub(crate) group: Option<Leaf>,
+    pub(crate) network: Option<LiveNetwork>,
+    /// Megabytes that all processes together may have, where no control group sees to that.
+    pub(crate) memory: Option<u32>,
 }
 
 /// Events of the control group that have been reported.
@@ -61,30 +75,24 @@ pub(crate) struct Prepared {
 }
 
 impl Live {
-    pub(crate) fn new(
-        control: Arc<HostChannel>,
-        pidfd: OwnedFd,
-        pid: u32,
-        refused: Option<Refused>,
-        group: Option<Leaf>,
-    ) -> Result<Self, SandboxError> {
+    pub(crate) fn new(parts: Parts) -> Result<Self, SandboxError> {
         let null = std::fs::File::open("/dev/null").map_err(SandboxError::io("cannot open /dev/null"))?;
         let commands = Arc::<Mutex<HashMap<u32, UnboundedSender<Passed>>>>::default();
-        let background = Arc::<AtomicBool>::default();
         let (end, ended) = watch::channel(false);
-        tokio::spawn(route(Arc::clone(&control), Arc::clone(&commands), Arc::clone(&background), end));
+        tokio::spawn(route(Arc::clone(&parts.control), Arc::clone(&commands), end));
+        let memory = parts.memory.map(|megabytes| MemoryWatch::start(parts.pid, megabytes, ended.clone()));
         Ok(Self {
-            control,
-            pidfd,
-            pid,
+            control: parts.control,
+            pidfd: parts.pidfd,
             commands,
             next: AtomicU32::new(2),
-            background,
-            refused,
-            group: Mutex::new(group),
+            refused: parts.refused,
+            network: parts.network,
+            group: Mutex::new(parts.group),
             counted: Mutex::default(),
+            overlapped: AtomicBool::new(false),
             ended,
-            memory_exceeded: Arc::default(),
+            memory,
             null: null.into(),
         })
     }
@@ -96,6 +104,13 @@ impl Live {
         prepared: Prepared,
     ) -> Result<LocalProcess, SandboxError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let alone = !self.is_busy();
+        if !alone {
+            self.overlapped.store(true, Ordering::Relaxed);
+        }
+        if let Some(network) = &self.network {
+            network.egress.attribute(alone.then(|| command_line(&request)));
+        }
         let (sender, mut events) = unbounded_channel();
         self.commands().insert(id, sender);
         let registered = Registered { live: self, id, armed: true };
@@ -207,10 +222,6 @@ impl Live {
         self.commands().keys().any(|id| *id != EVERYONE)
     }
 
-    pub(crate) fn has_background(&self) -> bool {
-        self.background.load(Ordering::Relaxed)
-    }
-
     /// Ends process 1 and with it every process of the session.
     pub(crate) fn destroy(&self) {
         // One that has ended already is what we want.
@@ -233,11 +244,31 @@ impl Live {
         self.commands().remove(&id);
     }
 
-    /// What was refused and which limits were hit since the last account.
-    pub(crate) fn account(&self, _id: u32) -> (Vec<Denial>, Vec<LimitHit>) {
-        let denials = self.refused.as_ref().map(Refused::take).unwrap_or_default();
+    /// Variables that lead commands to the proxy and the endpoints.
+    pub(crate) fn environment(&self) -> &BTreeMap<String, String> {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        self.network.as_ref().map_or(&NONE, |network| &network.environment)
+    }
+
+    pub(crate) fn network(&self) -> Option<&LiveNetwork> {
+        self.network.as_ref()
+    }
+
+    /// What was refused and which limits were hit since the last account. Said only of commands that ran alone.
+    pub(crate) fn account(&self) -> (Vec<Denial>, Vec<LimitHit>) {
+        let mut denials = self.refused.as_ref().map(Refused::take).unwrap_or_default();
+        denials.extend(self.network.iter().flat_map(|network| network.egress.take_denials()));
+        let last = self.commands().len() <= 1;
+        let overlapped = if last { self.overlapped.swap(false, Ordering::Relaxed) } else { true };
+        if overlapped {
+            denials.clear();
+        }
+        (denials, self.limits_hit())
+    }
+
+    fn limits_hit(&self) -> Vec<LimitHit> {
         let mut limits = Vec::new();
-        if self.memory_exceeded.swap(false, Ordering::Relaxed) {
+        if self.memory.as_ref().is_some_and(MemoryWatch::take_exceeded) {
             limits.push(LimitHit::Memory);
         }
         if let Some(group) = &*self.group.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -251,7 +282,7 @@ impl Live {
             }
             *counted = Counted { memory, processes };
         }
-        (denials, limits)
+        limits
     }
 
     fn commands(&self) -> std::sync::MutexGuard<'_, HashMap<u32, UnboundedSender<Passed>>> {
@@ -263,6 +294,17 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.destroy();
     }
+}
+
+/// For the log: what runs, shortened.
+fn command_line(request: &ExecRequest) -> String {
+    const LONGEST: usize = 200;
+    let line = std::iter::once(&request.command)
+        .chain(&request.args)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(" ");
+    line.chars().take(LONGEST).collect()
 }
 
 /// Answers to orders for all processes; commands have other numbers.
@@ -311,17 +353,12 @@ impl Drop for Registered<'_> {
 async fn route(
     control: Arc<HostChannel>,
     commands: Arc<Mutex<HashMap<u32, UnboundedSender<Passed>>>>,
-    background: Arc<AtomicBool>,
     end: watch::Sender<bool>,
 ) {
     let mut partial = Partial::default();
     while let Ok(Some((event, descriptors))) = control.receive::<Event>(&mut partial).await {
         let id = match &event {
-            Event::Started { id, .. } | Event::NotStarted { id, .. } => *id,
-            Event::Exited { id, background: left, .. } => {
-                background.fetch_or(*left == 1, Ordering::Relaxed);
-                *id
-            }
+            Event::Started { id, .. } | Event::NotStarted { id, .. } | Event::Exited { id, .. } => *id,
             Event::Done {} => EVERYONE,
             // Only expected before this task is started.
             Event::Ready { .. } | Event::Failed { .. } => continue,

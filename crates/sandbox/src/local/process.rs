@@ -133,7 +133,7 @@ impl LocalProcess {
         };
         let signal = (status & 0x7f != 0).then_some((status & 0x7f) as i32);
         let code = signal.map_or((status >> 8 & 0xff) as i32, |signal| 128 + signal);
-        let (denials, mut limits_hit) = self.live.account(self.id);
+        let (denials, mut limits_hit) = self.live.account();
         if self.timed_out {
             limits_hit.insert(0, LimitHit::Time);
         }

@@ -10,18 +10,18 @@ use fullsend_sandbox_init::wire::{Blob, Event, Launch, Mapping, Order, Plan};
 use super::backend::Shared;
 use super::channel::{HostChannel, Partial};
 use super::filter::{self, FilterOptions};
-use super::live::{Live, Prepared};
+use super::live::{Live, Parts, Prepared};
 use super::mounts::{HeldSource, Pinned};
+use super::network::{LiveNetwork, Wish};
 use super::notify::Refused;
-use super::process::LocalProcess;
 use super::state::{Record, SessionLock};
-use super::view::{Layered, NO_EXECUTE, Names, Owners, Programs, View, Wanted};
+use super::view::{Layered, NO_EXECUTE, Owners, Programs, View, Wanted};
 use super::{environment, landlock, launcher, limits, mounts};
 use crate::cgroup::{CgroupLimits, Leaf};
 use crate::error::SandboxError;
 use crate::spec::{
     ExecRequest, FilesystemAccess, FilesystemMount, MEMORY_MOUNT, OUTPUTS_MOUNT, ResolvedMount,
-    SandboxSession, SandboxSessionId, SandboxState, WriteMode, normal_target,
+    SandboxSession, SandboxSessionId, SandboxSpec, SandboxState, WriteMode, normal_target,
 };
 
 /// The user and group of commands, inside.
@@ -142,6 +142,7 @@ impl Session {
         let limits = &self.record.spec.limits;
         let group = self.group(shared)?;
         let spec = &self.record.spec;
+        let wish = Wish::of(spec)?;
         let programs = spec.programs.clone().map_or(Programs::All, Programs::Only);
         let wanted = Wanted {
             mounts: &self.mounts,
@@ -149,12 +150,12 @@ impl Session {
             layers_root: self.layers_root.as_ref(),
             owners: if root { Owners::Changed } else { Owners::AsTheyAre },
             programs: programs.clone(),
-            names: Names::None,
+            names: wish.names(),
             has_memory: self.mounts.iter().any(|mount| mount.target == MEMORY_MOUNT),
         };
         let view = View::build(&wanted)?;
         let filter = FilterOptions {
-            internet_sockets: false,
+            internet_sockets: wish.internet_sockets(),
             fixed_processors: group.is_none() && limits.cpu_count.is_some(),
             notify: true,
             watch_paths: false,
@@ -163,14 +164,14 @@ impl Session {
             user: AGENT,
             group: AGENT,
             caller: (!root).then(caller),
-            own_network: 1,
+            own_network: wish.own_network(),
             hostname: Blob::from("sandbox"),
             sources: view.sources,
             scratch_bytes: limits::scratch_bytes(limits),
             scratch_files: limits::SCRATCH_FILES,
             scratch_attributes: if programs == Programs::All { 0 } else { NO_EXECUTE },
             steps: view.steps,
-            listeners: Vec::new(),
+            listeners: wish.listeners(spec.endpoints.len()),
             limits: limits::of_processes(limits, group.is_none()),
             processors: limits.cpu_count.filter(|_| group.is_none()).unwrap_or(0),
             landlock: Some(landlock::rules(shared.landlock()?, &self.mounts)),
@@ -181,12 +182,23 @@ impl Session {
             Launch { plan, identity: root.then(|| shared.identity.clone()), prepared: view.prepared };
         let sources: Vec<BorrowedFd<'_>> = view.held.iter().map(|source| source.descriptor()).collect();
         let born = bring_up(shared, &launch, &sources, group.as_ref()).await?;
+        self.report = report(&wish, shared.landlock()?, group.as_ref(), spec);
+        let network = LiveNetwork::start(shared, &self.id, spec, wish, born.listeners)?;
         let refused = born
             .notifier
             .map(Refused::start)
             .transpose()
             .map_err(SandboxError::io("cannot watch refused calls"))?;
-        Live::new(born.control, born.pidfd, born.pid, refused, group)
+        let memory = limits.memory_mb.filter(|_| group.is_none());
+        Live::new(Parts {
+            control: born.control,
+            pidfd: born.pidfd,
+            pid: born.pid,
+            refused,
+            group,
+            network,
+            memory,
+        })
     }
 
     /// A control group where a limit asks for one and the machine has one.
@@ -224,7 +236,7 @@ impl Session {
     }
 
     /// Starts a command in the running process 1.
-    pub(crate) fn prepare(&self, request: &ExecRequest) -> Result<Prepared, SandboxError> {
+    pub(crate) fn prepare(&self, live: &Live, request: &ExecRequest) -> Result<Prepared, SandboxError> {
         if request.command.trim().is_empty() {
             return Err(SandboxError::InvalidRequest("the command is empty".to_owned()));
         }
@@ -234,6 +246,7 @@ impl Session {
         let limits = &self.record.spec.limits;
         let timeout = request.timeout.or(limits.wall_time);
         let mut session = self.environment.clone();
+        session.extend(live.environment().clone());
         if request.terminal.is_some() {
             session.insert("TERM".to_owned(), "xterm-256color".to_owned());
         }
@@ -289,6 +302,36 @@ impl Session {
     }
 }
 
+/// Each layer, and whether it holds.
+fn report(wish: &Wish, landlock: u32, group: Option<&Leaf>, spec: &SandboxSpec) -> BTreeMap<String, String> {
+    let enforced = || "enforced".to_owned();
+    let limit = |asked: bool, otherwise: &str| match (asked, group) {
+        (false, _) => "absent".to_owned(),
+        (true, Some(_)) => "enforced: control group".to_owned(),
+        (true, None) => otherwise.to_owned(),
+    };
+    let memory =
+        limit(spec.limits.memory_mb.is_some(), "degraded: each process is limited, their sum is watched");
+    let processors = limit(spec.limits.cpu_count.is_some(), "enforced: processor affinity");
+    let tier = if group.is_some() { "3" } else { "2" };
+    [
+        ("tier", tier.to_owned()),
+        ("user_namespace", enforced()),
+        ("mount_namespace", enforced()),
+        ("pid_namespace", enforced()),
+        ("ipc_namespace", enforced()),
+        ("network", wish.report().to_owned()),
+        ("landlock", format!("enforced: version {landlock}")),
+        ("seccomp", enforced()),
+        ("memory", memory),
+        ("processors", processors),
+        ("processes", enforced()),
+    ]
+    .into_iter()
+    .map(|(layer, status)| (layer.to_owned(), status))
+    .collect()
+}
+
 fn caller() -> Mapping {
     Mapping { user: rustix::process::geteuid().as_raw(), group: rustix::process::getegid().as_raw() }
 }
@@ -299,7 +342,6 @@ struct Born {
     pidfd: OwnedFd,
     pid: u32,
     notifier: Option<OwnedFd>,
-    #[expect(dead_code)]
     listeners: Vec<(u32, OwnedFd)>,
 }
 
@@ -342,13 +384,4 @@ async fn bring_up(
             Err(SandboxError::Lifecycle("the sandbox ended while it was being set up".to_owned()))
         }
     }
-}
-
-/// Starts a command; the session is locked only until it runs.
-pub(crate) async fn spawn(
-    live: &Arc<Live>,
-    request: ExecRequest,
-    prepared: Prepared,
-) -> Result<LocalProcess, SandboxError> {
-    live.spawn(request, prepared).await
 }
