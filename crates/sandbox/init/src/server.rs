@@ -93,6 +93,10 @@ impl Server {
             Order::Go {} => Ok(()),
             Order::Exec { id, command, arguments, environment, directory, terminal, keep_background } => {
                 let keep_background = keep_background == 1;
+                if let Err(error) = start::check_directory(&directory) {
+                    let errno = error.raw_os_error().unwrap_or(libc::EIO) as u32;
+                    return self.control.send(&Event::NotStarted { id, errno, directory: 1 }, &[]);
+                }
                 match Command::new(&command, &arguments, &environment, &directory, terminal, descriptors) {
                     Ok(command) => self.start(id, &command, keep_background),
                     Err(error) => self.not_started(id, &error),
@@ -137,7 +141,7 @@ impl Server {
 
     fn not_started(&self, id: u32, error: &io::Error) -> io::Result<()> {
         let errno = error.raw_os_error().unwrap_or(libc::EIO) as u32;
-        self.control.send(&Event::NotStarted { id, errno }, &[])
+        self.control.send(&Event::NotStarted { id, errno, directory: 0 }, &[])
     }
 
     fn signal(&self, id: u32, signal: i32) {

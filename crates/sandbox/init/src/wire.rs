@@ -113,7 +113,9 @@ choices! {
             /// The command.
             id: u32,
             /// The error number of the system.
-            errno: u32
+            errno: u32,
+            /// 1 when it is the directory that cannot be entered.
+            directory: u32
         },
         /// A command has ended, and so has everything it started unless that may live on.
         Exited = 5 {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use fullsend_sandbox_init::kernel;
 use fullsend_sandbox_init::wire::{Mapping, Order};
@@ -26,8 +26,14 @@ use crate::spec::{
 
 pub(crate) const NAME: &str = "local";
 
+/// Names of control groups start with it; whose they are follows.
+const GROUP_PREFIX: &str = "fullsend-";
+
 /// Stacks of layers get slower to search as they grow; the kernel stops at 500.
 const MOST_LAYERS: usize = 400;
+
+/// However short the idle time is.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// How to run sandboxes on this machine.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +50,23 @@ pub struct LocalConfig {
 #[derive(Debug)]
 pub struct LocalBackend {
     shared: Arc<Shared>,
-    sessions: Mutex<HashMap<SandboxSessionId, Arc<AsyncMutex<Session>>>>,
+    sessions: Mutex<HashMap<SandboxSessionId, Arc<Entry>>>,
+}
+
+/// A session, and how it looked when it was last changed.
+#[derive(Debug)]
+struct Entry {
+    session: AsyncMutex<Session>,
+    shown: Mutex<SandboxSession>,
+}
+
+impl Entry {
+    /// Remembers how the session looks now, for callers who only look.
+    fn show(&self, session: &Session, shared: &Shared) -> SandboxSession {
+        let described = session.describe(shared);
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = described.clone();
+        described
+    }
 }
 
 /// What all sessions use.
@@ -74,16 +96,14 @@ impl Shared {
     }
 
     pub(crate) fn group_name(&self, id: &SandboxSessionId) -> String {
-        format!("fullsend-{}-{id}", std::process::id())
+        format!("{GROUP_PREFIX}{}-{id}", std::process::id())
     }
 }
 
 impl LocalBackend {
-    /// Starts the backend, and removes what earlier processes left behind when they were killed. Needs a runtime of
-    /// tokio to be entered.
+    /// Starts the backend. Needs a runtime of tokio to be entered.
     pub fn start(config: LocalConfig) -> Result<Self, SandboxError> {
         let state = State::open(&config.state_dir)?;
-        state.sweep()?;
         // Above every range that distributions hand out, and never the same as a user of the machine.
         let user = 1_900_000_000 + std::process::id() % 65_536;
         let shared = Shared {
@@ -97,11 +117,18 @@ impl LocalBackend {
         Ok(Self { shared: Arc::new(shared), sessions: Mutex::default() })
     }
 
-    fn find(&self, id: &SandboxSessionId) -> Result<Arc<AsyncMutex<Session>>, SandboxError> {
+    /// Removes what processes that were killed have left behind on disk and among control groups. Sessions with
+    /// snapshots, and suspended ones, are kept: they are meant to be resumed. Says which sessions were removed.
+    pub fn sweep(&self) -> Result<Vec<SandboxSessionId>, SandboxError> {
+        self.shared.cgroups().sweep(GROUP_PREFIX);
+        self.shared.state.sweep()
+    }
+
+    fn find(&self, id: &SandboxSessionId) -> Result<Arc<Entry>, SandboxError> {
         self.table().get(id).cloned().ok_or_else(|| SandboxError::SessionNotFound(id.clone()))
     }
 
-    fn table(&self) -> std::sync::MutexGuard<'_, HashMap<SandboxSessionId, Arc<AsyncMutex<Session>>>> {
+    fn table(&self) -> std::sync::MutexGuard<'_, HashMap<SandboxSessionId, Arc<Entry>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -136,8 +163,20 @@ impl LocalBackend {
         session.ensure_live(&self.shared).await?;
         session.state = SandboxState::Running;
         let described = session.describe(&self.shared);
-        self.table().insert(id.clone(), Arc::new(AsyncMutex::new(session)));
+        self.add(session);
         Ok(described)
+    }
+
+    fn add(&self, session: Session) -> Arc<Entry> {
+        let id = session.id.clone();
+        let idle_timeout = session.record.spec.limits.idle_timeout;
+        let shown = Mutex::new(session.describe(&self.shared));
+        let entry = Arc::new(Entry { session: AsyncMutex::new(session), shown });
+        if let Some(timeout) = idle_timeout {
+            tokio::spawn(suspend_when_idle(Arc::downgrade(&entry), Arc::clone(&self.shared), timeout));
+        }
+        self.table().insert(id, Arc::clone(&entry));
+        entry
     }
 
     fn make_top(&self, session: &Session) -> Result<(), SandboxError> {
@@ -152,27 +191,18 @@ impl LocalBackend {
         id: &SandboxSessionId,
         request: ExecRequest,
     ) -> Result<Running, SandboxError> {
-        let session = self.find(id)?;
+        let entry = self.find(id)?;
         let (live, prepared) = {
-            let mut session = session.lock().await;
+            let mut session = entry.session.lock().await;
             let live = session.ensure_live(&self.shared).await?;
             let prepared = session.prepare(&live, &request)?;
-            self.wake(&mut session).await?;
-            session.last_used = Instant::now();
+            if wake(&mut session).await? {
+                entry.show(&session, &self.shared);
+            }
             (live, prepared)
         };
         let process = live.spawn(request, prepared).await?;
         Ok(Running::new(Box::new(process)))
-    }
-
-    async fn wake(&self, session: &mut Session) -> Result<(), SandboxError> {
-        if session.state == SandboxState::Suspended {
-            if let Some(live) = &session.live {
-                live.everyone(&Order::Continue {}).await?;
-            }
-            session.state = SandboxState::Running;
-        }
-        Ok(())
     }
 
     async fn attach(
@@ -180,8 +210,8 @@ impl LocalBackend {
         id: &SandboxSessionId,
         mount: FilesystemMount,
     ) -> Result<SandboxSession, SandboxError> {
-        let session = self.find(id)?;
-        let mut session = session.lock().await;
+        let entry = self.find(id)?;
+        let mut session = entry.session.lock().await;
         refuse_busy(&session)?;
         session.record.spec.mounts.push(mount);
         let attached = session.hold_mounts(&self.shared).and_then(|()| self.make_top(&session));
@@ -198,13 +228,13 @@ impl LocalBackend {
         }
         session.state = SandboxState::Running;
         self.shared.state.write(id, &session.record)?;
-        Ok(session.describe(&self.shared))
+        Ok(entry.show(&session, &self.shared))
     }
 
     /// A list of hosts changes at once; between none, a list and the host's network a new process 1 is needed.
     async fn change_network(&self, id: &SandboxSessionId, policy: NetworkPolicy) -> Result<(), SandboxError> {
-        let session = self.find(id)?;
-        let mut session = session.lock().await;
+        let entry = self.find(id)?;
+        let mut session = entry.session.lock().await;
         let spec = SandboxSpec { network_policy: policy, ..session.record.spec.clone() };
         let wish = Wish::of(&spec)?;
         let live = session.live.clone().filter(|live| live.is_running());
@@ -229,12 +259,14 @@ impl LocalBackend {
         }
         session.record.spec = spec;
         self.shared.state.write(id, &session.record)?;
-        session.ensure_live(&self.shared).await.map(drop)
+        session.ensure_live(&self.shared).await?;
+        entry.show(&session, &self.shared);
+        Ok(())
     }
 
     async fn keep(&self, id: &SandboxSessionId) -> Result<SandboxSnapshot, SandboxError> {
-        let session = self.find(id)?;
-        let mut session = session.lock().await;
+        let entry = self.find(id)?;
+        let mut session = entry.session.lock().await;
         refuse_busy(&session)?;
         if let Some(mount) = session.direct_mount() {
             return Err(SandboxError::Unsupported {
@@ -282,11 +314,12 @@ impl LocalBackend {
     }
 
     async fn bring_back(&self, id: &SandboxSessionId) -> Result<SandboxSession, SandboxError> {
-        let session = match self.find(id) {
-            Ok(session) => session,
+        let entry = match self.find(id) {
+            Ok(entry) => entry,
             Err(_) => self.load(id)?,
         };
-        let mut session = session.lock().await;
+        let mut session = entry.session.lock().await;
+        refuse_busy(&session)?;
         if let Some(last) = session.record.snapshots.last().cloned() {
             session.end_live().await;
             self.shared.state.restore_owned(id, &last.id, id, &session.owned())?;
@@ -294,24 +327,27 @@ impl LocalBackend {
             self.restack(&mut session, record)?;
         }
         session.ensure_live(&self.shared).await?;
-        self.wake(&mut session).await?;
+        wake(&mut session).await?;
         session.state = SandboxState::Running;
-        Ok(session.describe(&self.shared))
+        Ok(entry.show(&session, &self.shared))
     }
 
-    fn load(&self, id: &SandboxSessionId) -> Result<Arc<AsyncMutex<Session>>, SandboxError> {
+    fn load(&self, id: &SandboxSessionId) -> Result<Arc<Entry>, SandboxError> {
         let lock = self.shared.state.lock(id)?;
         let record = self.shared.state.read(id)?;
-        let session = Session::new(&self.shared, id.clone(), record, lock)?;
-        let session = Arc::new(AsyncMutex::new(session));
-        self.table().insert(id.clone(), Arc::clone(&session));
-        Ok(session)
+        Ok(self.add(Session::new(&self.shared, id.clone(), record, lock)?))
     }
 
     async fn branch(&self, snapshot: &SandboxSnapshot) -> Result<SandboxSession, SandboxError> {
         let from = &snapshot.session_id;
+        if snapshot.backend != NAME {
+            let backend = snapshot.backend.escape_debug();
+            return Err(SandboxError::InvalidRequest(format!(
+                "a snapshot of the {backend} sandbox cannot be forked here"
+            )));
+        }
         let record = match self.find(from) {
-            Ok(session) => session.lock().await.record.clone(),
+            Ok(entry) => entry.session.lock().await.record.clone(),
             Err(_) => self.shared.state.read(from)?,
         };
         let kept = record.snapshots.iter().find(|kept| kept.id == snapshot.snapshot_id).ok_or_else(|| {
@@ -340,29 +376,65 @@ impl LocalBackend {
     }
 
     async fn pause(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
-        let session = self.find(id)?;
-        let mut session = session.lock().await;
+        let entry = self.find(id)?;
+        let mut session = entry.session.lock().await;
         refuse_busy(&session)?;
         if let Some(live) = session.live.as_ref().filter(|live| live.is_running()) {
             live.everyone(&Order::Stop {}).await?;
         }
         session.state = SandboxState::Suspended;
         session.record.durable = true;
+        entry.show(&session, &self.shared);
         self.shared.state.write(id, &session.record)
     }
 
     async fn end(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
-        let session = self.table().remove(id);
-        let Some(session) = session else {
+        let entry = self.table().remove(id);
+        let Some(entry) = entry else {
             return match self.shared.state.lock(id) {
                 Ok(_lock) => self.shared.state.remove(id),
                 Err(error) => Err(error),
             };
         };
-        let mut session = session.lock().await;
+        let mut session = entry.session.lock().await;
         session.end_live().await;
         session.state = SandboxState::Terminated;
         self.shared.state.remove(id)
+    }
+}
+
+/// Lets the processes of a suspended session go on; says whether it was suspended.
+async fn wake(session: &mut Session) -> Result<bool, SandboxError> {
+    if session.state != SandboxState::Suspended {
+        return Ok(false);
+    }
+    if let Some(live) = session.live.as_ref().filter(|live| live.is_running()) {
+        live.everyone(&Order::Continue {}).await?;
+    }
+    session.state = SandboxState::Running;
+    Ok(true)
+}
+
+/// Looks after a session until it is gone.
+async fn suspend_when_idle(entry: Weak<Entry>, shared: Arc<Shared>, timeout: Duration) {
+    let mut pause = timeout;
+    loop {
+        tokio::time::sleep(pause.max(SHORTEST_PAUSE)).await;
+        let Some(entry) = entry.upgrade() else { return };
+        let mut session = entry.session.lock().await;
+        if session.state == SandboxState::Terminated {
+            return;
+        }
+        let Some(live) = session.live.clone().filter(|live| live.is_running()) else { continue };
+        let idle = live.idle().unwrap_or_default();
+        pause = timeout.saturating_sub(idle);
+        if pause.is_zero() && session.state == SandboxState::Running {
+            if live.everyone(&Order::Stop {}).await.is_ok() {
+                session.state = SandboxState::Suspended;
+                entry.show(&session, &shared);
+            }
+            pause = timeout;
+        }
     }
 }
 
@@ -413,11 +485,9 @@ impl SandboxBackend for LocalBackend {
     }
 
     fn session(&self, id: &SandboxSessionId) -> Result<SandboxSession, SandboxError> {
-        let session = self.find(id)?;
-        match session.try_lock() {
-            Ok(session) => Ok(session.describe(&self.shared)),
-            Err(_) => Err(SandboxError::Lifecycle(format!("session `{id}` is being changed; try again"))),
-        }
+        let entry = self.find(id)?;
+        let shown = entry.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(shown.clone())
     }
 
     fn attach_filesystem<'a>(

@@ -1,5 +1,7 @@
 //! Landlock rules: a second lock on files, and the one that holds against mistakes in the view.
 
+use std::sync::Arc;
+
 use fullsend_sandbox_init::wire::{AccessRule, Blob, Landlock};
 
 use super::environment::HOME;
@@ -40,7 +42,7 @@ fn scoped(version: u32) -> u64 {
 }
 
 /// The rules for a session.
-pub(crate) fn rules(version: u32, mounts: &[Pinned]) -> Landlock {
+pub(crate) fn rules(version: u32, mounts: &[Arc<Pinned>]) -> Landlock {
     let handled = handled(version);
     let everything = handled & !(MAKE_CHARACTER_DEVICE | MAKE_BLOCK_DEVICE | DEVICE_IOCTL);
     let file = everything & (EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE);

@@ -5,9 +5,9 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use fullsend_sandbox_init::wire::{Blob, Event, Order};
+use fullsend_sandbox_init::wire::{Blob, Event, Mapping, Order};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Signal;
 use tokio::net::unix::pipe;
@@ -41,6 +41,10 @@ pub(crate) struct Live {
     overlapped: AtomicBool,
     ended: watch::Receiver<bool>,
     memory: Option<MemoryWatch>,
+    /// For callers who are root: who the session is on the host.
+    identity: Option<Mapping>,
+    /// When the last command ended.
+    idle_since: Mutex<Instant>,
     null: OwnedFd,
 }
 
@@ -56,6 +60,8 @@ pub(crate) struct Parts {
     pub(crate) network: Option<LiveNetwork>,
     /// Megabytes that all processes together may have, where no control group sees to that.
     pub(crate) memory: Option<u32>,
+    /// For callers who are root: who the session is on the host.
+    pub(crate) identity: Option<Mapping>,
 }
 
 /// Events of the control group that have been reported.
@@ -93,6 +99,8 @@ impl Live {
             overlapped: AtomicBool::new(false),
             ended,
             memory,
+            identity: parts.identity,
+            idle_since: Mutex::new(Instant::now()),
             null: null.into(),
         })
     }
@@ -132,7 +140,7 @@ impl Live {
         let sent = self.control.send(&order, &descriptors).await;
         sent.map_err(SandboxError::io(format!("cannot start `{}`", request.command)))?;
         drop(theirs);
-        let streams = self.await_start(&request, &mut events, streams).await?;
+        let streams = self.await_start(&request, &prepared.directory, &mut events, streams).await?;
         let queue: VecDeque<_> = request.stdin.into_iter().map(|input| input.0.into()).collect();
         let mut process = LocalProcess {
             live: Arc::clone(self),
@@ -155,6 +163,7 @@ impl Live {
     async fn await_start(
         &self,
         request: &ExecRequest,
+        place: &str,
         events: &mut UnboundedReceiver<Passed>,
         mut streams: Streams,
     ) -> Result<Streams, SandboxError> {
@@ -167,8 +176,13 @@ impl Live {
                 }
                 Ok(streams)
             }
-            Some((Event::NotStarted { errno, .. }, _)) => {
+            Some((Event::NotStarted { errno, directory, .. }, _)) => {
                 let source = io::Error::from_raw_os_error(i32::try_from(errno).unwrap_or(libc::EIO));
+                if directory == 1 {
+                    let message =
+                        format!("the working directory `{place}` cannot be entered in the sandbox: {source}");
+                    return Err(SandboxError::InvalidRequest(message));
+                }
                 Err(SandboxError::NotStarted { command: request.command.clone(), source })
             }
             Some(_) | None => {
@@ -186,6 +200,7 @@ impl Live {
         if request.interactive || request.stdin.is_some() {
             let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
             streams.input = Some(pipe::Sender::from_owned_fd(writer)?);
+            self.give(&reader)?;
             theirs.push(Theirs::Pipe(reader));
         } else {
             theirs.push(Theirs::Null);
@@ -193,9 +208,21 @@ impl Live {
         for ours in [&mut streams.output, &mut streams.error] {
             let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
             *ours = Some(pipe::Receiver::from_owned_fd(reader)?);
+            self.give(&writer)?;
             theirs.push(Theirs::Pipe(writer));
         }
         Ok((streams, theirs))
+    }
+
+    /// Commands open `/dev/stdout` and its like anew, which only the owner may.
+    fn give(&self, pipe: &OwnedFd) -> io::Result<()> {
+        match &self.identity {
+            Some(Mapping { user, group }) => {
+                let (user, group) = (rustix::fs::Uid::from_raw(*user), rustix::fs::Gid::from_raw(*group));
+                Ok(rustix::fs::fchown(pipe, Some(user), Some(group))?)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Sends a short order without waiting.
@@ -240,7 +267,14 @@ impl Live {
         }
     }
 
+    /// How long no command has been running; `None` while one is.
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        let since = *self.idle_since.lock().unwrap_or_else(PoisonError::into_inner);
+        (!self.is_busy()).then(|| since.elapsed())
+    }
+
     pub(crate) fn forget(&self, id: u32) {
+        *self.idle_since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.commands().remove(&id);
     }
 

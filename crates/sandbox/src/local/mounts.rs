@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fullsend_sandbox_init::wire::{Blob, Mapping};
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
@@ -17,6 +18,8 @@ pub(crate) struct Pinned {
     pub(crate) access: FilesystemAccess,
     pub(crate) write_mode: WriteMode,
     pub(crate) source: HeldSource,
+    /// The source as it was asked for.
+    asked: PathBuf,
 }
 
 /// A file or directory of the host.
@@ -78,16 +81,25 @@ impl HeldSource {
     }
 }
 
-/// Checks all mounts of a session together: those that the caller gave, and those that belong to the session.
+/// Checks all mounts of a session together: those that the caller gave, and those that belong to the session. What the
+/// caller gave is opened once: `held` has what was opened before.
 pub(crate) fn pin(
     given: &[FilesystemMount],
     owned: &[FilesystemMount],
+    held: &[Arc<Pinned>],
     state: &Path,
-) -> Result<Vec<Pinned>, SandboxError> {
-    let mut pinned = given.iter().map(pin_one).collect::<Result<Vec<_>, _>>()?;
+) -> Result<Vec<Arc<Pinned>>, SandboxError> {
+    let mut pinned = Vec::new();
+    for mount in given {
+        let target = normal_target(&mount.target)?;
+        match held.iter().find(|held| held.target == target) {
+            Some(held) if held.asked == mount.source => pinned.push(Arc::clone(held)),
+            Some(_) | None => pinned.push(Arc::new(pin_one(mount)?)),
+        }
+    }
     refuse_state(&pinned, state)?;
     for mount in owned {
-        pinned.push(pin_one(mount)?);
+        pinned.push(Arc::new(pin_one(mount)?));
     }
     pinned.sort_by(|one, other| one.target.cmp(&other.target));
     for pair in pinned.windows(2) {
@@ -116,11 +128,17 @@ fn pin_one(mount: &FilesystemMount) -> Result<Pinned, SandboxError> {
             )));
         }
     }
-    Ok(Pinned { target, access: mount.access, write_mode: mount.write_mode, source })
+    Ok(Pinned {
+        target,
+        access: mount.access,
+        write_mode: mount.write_mode,
+        source,
+        asked: mount.source.clone(),
+    })
 }
 
 /// A session that could write where layers and records of sessions are could forge them.
-fn refuse_state(pinned: &[Pinned], state: &Path) -> Result<(), SandboxError> {
+fn refuse_state(pinned: &[Arc<Pinned>], state: &Path) -> Result<(), SandboxError> {
     let state = std::fs::canonicalize(state).unwrap_or_else(|_| state.to_path_buf());
     let overlaps = |path: &Path| path.starts_with(&state) || state.starts_with(path);
     match pinned.iter().find(|mount| overlaps(&mount.source.path)) {
@@ -133,8 +151,8 @@ fn refuse_state(pinned: &[Pinned], state: &Path) -> Result<(), SandboxError> {
     }
 }
 
-fn refuse_below_file(pinned: &[Pinned]) -> Result<(), SandboxError> {
-    let files: Vec<&Pinned> = pinned.iter().filter(|mount| !mount.source.is_directory).collect();
+fn refuse_below_file(pinned: &[Arc<Pinned>]) -> Result<(), SandboxError> {
+    let files: Vec<&Arc<Pinned>> = pinned.iter().filter(|mount| !mount.source.is_directory).collect();
     let below = pinned.iter().find_map(|mount| {
         let file = files
             .iter()

@@ -229,10 +229,11 @@ async fn read_terminal(terminal: Option<&Terminal>) -> Option<Bytes> {
     }
 }
 
+/// Asks the kernel itself: tokio may not have heard yet that there is something.
 fn take_now(stream: &mut Option<pipe::Receiver>) -> Option<Bytes> {
-    let mut buffer = BytesMut::with_capacity(CHUNK);
-    match stream.as_ref()?.try_read_buf(&mut buffer) {
-        Ok(1..) => Some(buffer.freeze()),
+    let mut buffer = Vec::with_capacity(CHUNK);
+    match rustix::io::read(stream.as_ref()?, rustix::buffer::spare_capacity(&mut buffer)) {
+        Ok(1..) => Some(buffer.into()),
         Ok(0) | Err(_) => {
             *stream = None;
             None

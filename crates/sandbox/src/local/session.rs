@@ -36,11 +36,10 @@ pub(crate) struct Session {
     pub(crate) id: SandboxSessionId,
     pub(crate) record: Record,
     /// All mounts in the order of their targets.
-    mounts: Vec<Pinned>,
+    mounts: Vec<Arc<Pinned>>,
     layers_root: Option<HeldSource>,
     pub(crate) live: Option<Arc<Live>>,
     pub(crate) state: SandboxState,
-    pub(crate) last_used: Instant,
     environment: BTreeMap<String, String>,
     report: BTreeMap<String, String>,
     #[expect(dead_code, reason = "holds the right to run the session")]
@@ -62,7 +61,6 @@ impl Session {
             layers_root: None,
             live: None,
             state: SandboxState::Provisioned,
-            last_used: Instant::now(),
             environment: environment::base(),
             report: BTreeMap::new(),
             lock,
@@ -89,7 +87,7 @@ impl Session {
                 given.push(mount.clone());
             }
         }
-        self.mounts = mounts::pin(&given, &owned, shared.state.root())?;
+        self.mounts = mounts::pin(&given, &owned, &self.mounts, shared.state.root())?;
         self.layers_root = match self.overlaid().is_empty() {
             true => None,
             false => Some(HeldSource::open(&shared.state.layers())?),
@@ -198,6 +196,7 @@ impl Session {
             group,
             network,
             memory,
+            identity: launch.identity,
         })
     }
 
@@ -260,15 +259,16 @@ impl Session {
 
     /// Where a command starts: the first writable mount of the caller's, or the home directory.
     fn directory(&self, asked: Option<&str>) -> Result<String, SandboxError> {
-        let given = self.record.spec.mounts.iter();
-        let first = given.clone().find(|mount| {
+        let given = self.record.spec.mounts.iter().filter(|mount| {
             mount.access == FilesystemAccess::ReadWrite
                 && mount.target != OUTPUTS_MOUNT
                 && !mount.is_session_owned()
         });
-        let default = first
-            .and_then(|mount| normal_target(&mount.target).ok())
-            .unwrap_or_else(|| environment::HOME.to_owned());
+        let is_directory = |target: &String| {
+            self.mounts.iter().any(|mount| mount.target == *target && mount.source.is_directory)
+        };
+        let first = given.filter_map(|mount| normal_target(&mount.target).ok()).find(is_directory);
+        let default = first.unwrap_or_else(|| environment::HOME.to_owned());
         match asked.map(str::trim).filter(|asked| !asked.is_empty()) {
             None => Ok(default),
             Some(asked) if asked.contains('\0') => {
@@ -290,13 +290,18 @@ impl Session {
                 (false, WriteMode::Overlay) => None,
             },
         });
+        let mut mounts: Vec<ResolvedMount> = mounts.collect();
+        if !mounts.iter().any(|mount| mount.target == MEMORY_MOUNT) {
+            let access = FilesystemAccess::ReadOnly;
+            mounts.push(ResolvedMount { target: MEMORY_MOUNT.to_owned(), access, host_path: None });
+        }
         let labels =
             self.record.spec.labels.iter().map(|(name, value)| (format!("label.{name}"), value.clone()));
         SandboxSession {
             id: self.id.clone(),
             backend: super::backend::NAME.to_owned(),
             state: self.state,
-            mounts: mounts.collect(),
+            mounts,
             metadata: self.report.clone().into_iter().chain(labels).collect(),
         }
     }

@@ -6,6 +6,8 @@ mod user;
 
 use std::collections::BTreeSet;
 
+use std::sync::Arc;
+
 use fullsend_sandbox_init::wire::{Blob, Prepared, Source, Step};
 
 pub(crate) use user::Layered;
@@ -61,7 +63,7 @@ pub(crate) struct View<'a> {
 /// Everything that decides what is seen.
 #[derive(Debug)]
 pub(crate) struct Wanted<'a> {
-    pub(crate) mounts: &'a [Pinned],
+    pub(crate) mounts: &'a [Arc<Pinned>],
     pub(crate) layers: &'a [Layered],
     pub(crate) layers_root: Option<&'a HeldSource>,
     pub(crate) owners: Owners,

@@ -53,7 +53,7 @@ pub(crate) async fn what_cannot_be_started_is_an_error(cx: &Context) {
     let id = cx.session().await;
     for command in ["no-such-program", "/no/such/program", "/etc", "/dev/null"] {
         let error = cx.backend.exec(&id, ExecRequest::new(command, ["x"])).await.unwrap_err();
-        assert!(matches!(error, SandboxError::Exec(_)), "{command}: {error:?}");
+        assert!(matches!(error, SandboxError::NotStarted { .. }), "{command}: {error:?}");
     }
     for command in ["", " ", "a\0b"] {
         let error = cx.backend.exec(&id, ExecRequest::new(command, ["x"])).await.unwrap_err();

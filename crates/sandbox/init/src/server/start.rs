@@ -96,6 +96,13 @@ impl Command {
     }
 }
 
+/// Looked at beforehand, because a failed start does not tell whether the program or the directory was the reason.
+pub(super) fn check_directory(path: &Blob) -> io::Result<()> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(path.0.as_slice(), flags, Mode::empty())?;
+    Ok(rustix::fs::accessat(CWD, path.0.as_slice(), Access::EXEC_OK, AtFlags::empty())?)
+}
+
 fn is_file(path: &[u8]) -> bool {
     rustix::fs::stat(path).is_ok_and(|status| rustix::fs::FileType::from_raw_mode(status.st_mode).is_file())
 }

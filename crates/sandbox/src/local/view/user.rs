@@ -1,5 +1,7 @@
 //! The part of the view that a session asks for.
 
+use std::sync::Arc;
+
 use fullsend_sandbox_init::wire::{Blob, OverlayStep, Step};
 
 use super::{NO_DEVICES, NO_EXECUTE, NO_SETUID, Programs, READ_ONLY, View, Wanted};
@@ -103,7 +105,7 @@ impl<'a> View<'a> {
 
     /// A read-only part of a writable mount stays where it is only if no directory above it can be renamed, and a
     /// directory that is a mount cannot.
-    fn pin_parents(&mut self, mount: &Pinned, mounts: &[Pinned]) {
+    fn pin_parents(&mut self, mount: &Pinned, mounts: &[Arc<Pinned>]) {
         let around = mounts
             .iter()
             .filter(|other| other.target != mount.target && is_at_or_below(&mount.target, &other.target))
