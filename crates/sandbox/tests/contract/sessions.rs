@@ -197,7 +197,7 @@ pub(crate) async fn many_sessions_do_not_mix(cx: &Context) {
             for round in 0..20 {
                 let line = format!("echo {number}.{round} >> /tmp/log; wc -l < /tmp/log; tail -n1 /tmp/log");
                 let result = backend.exec(&id, ExecRequest::shell(line)).await.unwrap();
-                assert_eq!(text(&result), format!("{}\n{number}.{round}\n", round + 1));
+                assert_eq!(text(&result), format!("{}\n{number}.{round}\n", round + 1), "{result:?}");
             }
             backend.terminate(&id).await.unwrap();
         }));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fullsend_sandbox::{LocalBackend, LocalConfig, SandboxBackend};
+use fullsend_sandbox::{LocalBackend, LocalConfig, SandboxBackend, SandboxError};
 
 /// Where a test keeps everything.
 #[derive(Debug)]
@@ -54,7 +54,9 @@ pub(crate) type Start = fn(&Place) -> Result<Arc<dyn SandboxBackend>, String>;
 /// This machine's own kernel.
 pub(crate) fn local(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
     let config = LocalConfig { state_dir: place.state(), ..LocalConfig::default() };
-    LocalBackend::start(config)
-        .map(|backend| Arc::new(backend) as Arc<dyn SandboxBackend>)
-        .map_err(|error| error.to_string())
+    match LocalBackend::start(config) {
+        Ok(backend) => Ok(Arc::new(backend)),
+        Err(error @ SandboxError::Unsupported { .. }) => Err(error.to_string()),
+        Err(error) => panic!("the backend does not start: {error}"),
+    }
 }
