@@ -52,7 +52,7 @@ fn copy_entry(from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &OsStr, depth: usi
     let status = rustix::fs::statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(status.st_mode) {
         FileType::Directory => {
-            let source = open_directory(from, name)?;
+            let source = open_anyway(from, name, DIRECTORY, &status)?;
             rustix::fs::mkdirat(to, name, Mode::from_raw_mode(0o700))?;
             let target = open_directory(to, name)?;
             copy_entries(&source, &target, depth + 1)?;
@@ -60,7 +60,7 @@ fn copy_entry(from: BorrowedFd<'_>, to: BorrowedFd<'_>, name: &OsStr, depth: usi
         }
         FileType::RegularFile => {
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let mut source = File::from(rustix::fs::openat(from, name, flags, Mode::empty())?);
+            let mut source = File::from(open_anyway(from, name, flags, &status)?);
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let mut target = File::from(rustix::fs::openat(to, name, flags, Mode::from_raw_mode(0o600))?);
             // Shares blocks where the file system can.
@@ -93,9 +93,25 @@ fn finish(target: &OwnedFd, status: &Stat) -> io::Result<()> {
     Ok(rustix::fs::futimens(target, &times)?)
 }
 
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
 fn open_directory(at: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(at, name, flags, Mode::empty())?)
+    Ok(rustix::fs::openat(at, name, DIRECTORY, Mode::empty())?)
+}
+
+/// Opens what its own mode forbids its owner to read; the mode is put back at once.
+fn open_anyway(at: BorrowedFd<'_>, name: &OsStr, flags: OFlags, status: &Stat) -> io::Result<OwnedFd> {
+    match rustix::fs::openat(at, name, flags, Mode::empty()) {
+        Err(rustix::io::Errno::ACCESS) => {}
+        other => return Ok(other?),
+    }
+    // Nothing runs in the session, so the name is still that of the file or directory that was looked at.
+    let mode = status.st_mode & 0o7777;
+    rustix::fs::chmodat(at, name, Mode::from_raw_mode(mode | 0o500), AtFlags::empty())?;
+    let opened = rustix::fs::openat(at, name, flags, Mode::empty());
+    rustix::fs::chmodat(at, name, Mode::from_raw_mode(mode), AtFlags::empty())?;
+    Ok(opened?)
 }
 
 /// Removes a tree, also one whose directories forbid it; one that is not there is fine.

@@ -305,8 +305,10 @@ impl LocalBackend {
         let top = format!("{}.{}", session.id, Uuid::now_v7().simple());
         record.layers = std::iter::once(top).chain(sealed).collect();
         std::mem::swap(&mut session.record, &mut record);
-        let made =
-            self.make_top(session).and_then(|()| self.shared.state.write(&session.id, &session.record));
+        let made = self
+            .make_top(session)
+            .and_then(|()| session.hold_mounts(&self.shared))
+            .and_then(|()| self.shared.state.write(&session.id, &session.record));
         if made.is_err() {
             session.record = record;
         }

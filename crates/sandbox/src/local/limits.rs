@@ -33,7 +33,8 @@ pub(crate) fn of_processes(limits: &ResourceLimits, memory_by_process: bool) -> 
         (libc::RLIMIT_NICE, 0),
     ];
     if let Some(memory) = limits.memory_mb.filter(|_| memory_by_process) {
-        list.push((libc::RLIMIT_DATA, u64::from(memory) * MIB));
+        // Only the last resort: programs set much more aside than they use, and use is what is watched.
+        list.push((libc::RLIMIT_DATA, u64::from(memory) * MIB * 8));
     }
     list.into_iter().map(|(resource, value)| Limit { resource, value }).collect()
 }

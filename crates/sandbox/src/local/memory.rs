@@ -1,7 +1,6 @@
 //! Watches the memory of a session where no control group limits it.
 //!
-//! Every process is limited by the kernel; what needs watching is their sum. The largest process is ended when it is too
-//! much, as the kernel would do.
+//! The largest process is ended when all together have too much, as the kernel would do.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +10,7 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use tokio::sync::watch;
 
 /// Often enough that a process cannot get far past the limit, seldom enough not to be felt.
-const INTERVAL: Duration = Duration::from_millis(20);
+const INTERVAL: Duration = Duration::from_millis(10);
 
 /// A task that watches until the session has ended.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Sources of mounts, held by descriptor from the moment they are checked.
 
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,27 +42,30 @@ impl HeldSource {
         if !path.is_absolute() {
             return Err(SandboxError::InvalidRequest(format!("mount source `{shown}` is not absolute")));
         }
-        let canonical = std::fs::canonicalize(path).map_err(|error| {
-            SandboxError::InvalidRequest(format!(
-                "mount source `{shown}` cannot be used: {error}; nothing was created"
-            ))
+        let held = Self::hold(path).map_err(|error| {
+            let why = match error.raw_os_error() {
+                Some(libc::ELOOP) => "it leads through a symbolic link; name the real path".to_owned(),
+                Some(_) | None => format!("{error}; nothing was created"),
+            };
+            SandboxError::InvalidRequest(format!("mount source `{shown}` cannot be used: {why}"))
         })?;
-        let refused = REFUSED_SOURCES.iter().any(|refused| canonical.as_path() == Path::new(refused))
-            || ["/proc", "/sys", "/dev"].iter().any(|tree| canonical.starts_with(tree));
+        let refused = REFUSED_SOURCES.iter().any(|refused| held.path == Path::new(refused))
+            || ["/proc", "/sys", "/dev"].iter().any(|tree| held.path.starts_with(tree));
         if refused {
             return Err(SandboxError::InvalidRequest(format!(
                 "mount source `{shown}` is never given to a sandbox; name the directories below it that are needed"
             )));
         }
-        Self::hold(canonical).map_err(SandboxError::io(format!("cannot open mount source `{shown}`")))
+        Ok(held)
     }
 
-    /// No component may be a symbolic link: the path was resolved a moment ago, and a link now is a race.
-    fn hold(path: PathBuf) -> std::io::Result<Self> {
+    /// No component may be a symbolic link: whoever can write to a directory above could change where it leads.
+    fn hold(path: &Path) -> std::io::Result<Self> {
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let descriptor =
-            rustix::fs::openat2(CWD, &path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)?;
+            rustix::fs::openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)?;
         let status = rustix::fs::fstat(&descriptor)?;
+        let path = std::fs::read_link(format!("/proc/self/fd/{}", descriptor.as_raw_fd()))?;
         Ok(Self {
             path,
             identity: (status.st_dev, status.st_ino),
