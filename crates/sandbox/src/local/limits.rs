@@ -44,8 +44,9 @@ fn hard_limit(resource: rustix::process::Resource) -> u64 {
     rustix::process::getrlimit(resource).maximum.unwrap_or(u64::MAX)
 }
 
-/// Bytes of the scratch space; never more than the session's memory, of which it is a part.
+/// Bytes of the scratch space. It is a part of the session's memory, so no more than half of that: when files fill all
+/// memory, ending processes does not free any.
 pub(crate) fn scratch_bytes(limits: &ResourceLimits) -> u64 {
     let wanted = limits.scratch_mb.unwrap_or(SCRATCH_MB);
-    u64::from(limits.memory_mb.map_or(wanted, |memory| wanted.min(memory))) * MIB
+    u64::from(limits.memory_mb.map_or(wanted, |memory| wanted.min(memory / 2))) * MIB
 }

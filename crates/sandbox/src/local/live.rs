@@ -300,6 +300,13 @@ impl Live {
         (denials, self.limits_hit())
     }
 
+    /// Whether the kernel has killed something for lack of memory since the last account.
+    pub(crate) fn ran_out_of_memory(&self) -> bool {
+        let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner).memory;
+        let group = self.group.lock().unwrap_or_else(PoisonError::into_inner);
+        group.as_ref().is_some_and(|group| group.oom_kills() > counted)
+    }
+
     fn limits_hit(&self) -> Vec<LimitHit> {
         let mut limits = Vec::new();
         if self.memory.as_ref().is_some_and(MemoryWatch::take_exceeded) {

@@ -85,6 +85,18 @@ impl LocalProcess {
         match event {
             Some((event @ Event::Exited { .. }, _)) => self.ended = Some(event),
             Some(_) => {}
+            // Process 1 was ended too, by us or for lack of memory; the next command starts a new one.
+            None if self.timed_out || self.live.ran_out_of_memory() => {
+                let status = libc::SIGKILL.unsigned_abs();
+                self.ended = Some(Event::Exited {
+                    id: self.id,
+                    status,
+                    user_us: 0,
+                    system_us: 0,
+                    max_rss_kb: 0,
+                    background: 0,
+                });
+            }
             None => {
                 return Err(SandboxError::Exec("the sandbox ended while the command was running".to_owned()));
             }

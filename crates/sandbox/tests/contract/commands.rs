@@ -75,7 +75,7 @@ pub(crate) async fn a_command_starts_where_it_is_told(cx: &Context) {
     for cwd in ["/no/such/directory", "/bin/true"] {
         let request = ExecRequest { cwd: Some(cwd.to_owned()), ..cx.line("pwd") };
         let error = cx.backend.exec(&id, request).await.unwrap_err();
-        assert!(matches!(error, SandboxError::NotStarted { .. } | SandboxError::Exec(_)), "{error:?}");
+        assert!(matches!(error, SandboxError::InvalidRequest(_)), "{error:?}");
     }
 }
 
