@@ -13,12 +13,14 @@ use uuid::Uuid;
 
 use super::launcher::Launcher;
 use super::network::Wish;
+use super::probe::Probe;
 use super::session::Session;
 use super::state::{Kept, Record, State};
 use crate::cgroup::Cgroups;
 use crate::contract::{Pending, Running, SandboxBackend};
 use crate::egress::CompiledPolicy;
 use crate::error::SandboxError;
+use crate::layer::Layer;
 use crate::spec::{
     ExecRequest, FilesystemAccess, FilesystemMount, NetworkPolicy, OUTPUTS_MOUNT, SandboxCapabilities,
     SandboxSession, SandboxSessionId, SandboxSnapshot, SandboxSpec, SandboxState, WriteMode, normal_target,
@@ -79,6 +81,7 @@ pub(crate) struct Shared {
     pub(crate) egress_log: Option<PathBuf>,
     pub(crate) endpoint_roots: Vec<CertificateDer<'static>>,
     cgroups: OnceLock<Cgroups>,
+    probe: OnceLock<Probe>,
 }
 
 impl Shared {
@@ -93,6 +96,10 @@ impl Shared {
 
     pub(crate) fn cgroups(&self) -> &Cgroups {
         self.cgroups.get_or_init(Cgroups::detect)
+    }
+
+    fn probe(&self) -> &Probe {
+        self.probe.get_or_init(|| Probe::run(self.state.root()))
     }
 
     pub(crate) fn group_name(&self, id: &SandboxSessionId) -> String {
@@ -113,8 +120,14 @@ impl LocalBackend {
             egress_log: config.egress_log,
             endpoint_roots: config.endpoint_roots,
             cgroups: OnceLock::new(),
+            probe: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared), sessions: Mutex::default() })
+    }
+
+    /// Each layer of enforcement, found out by trying: what works on this machine, and what to do about what does not.
+    pub fn layers(&self) -> Vec<Layer> {
+        self.shared.probe().layers(self.shared.cgroups())
     }
 
     /// Removes what processes that were killed have left behind on disk and among control groups. Sessions with
@@ -472,14 +485,7 @@ impl SandboxBackend for LocalBackend {
     }
 
     fn capabilities(&self) -> SandboxCapabilities {
-        let there = self.shared.landlock().is_ok();
-        SandboxCapabilities {
-            local_process_sandbox: there,
-            network_policy: there,
-            snapshot: there,
-            resume: there,
-            suspend_on_idle: there,
-        }
+        self.shared.probe().capabilities()
     }
 
     fn provision(&self, spec: SandboxSpec) -> Pending<'_, SandboxSession> {
