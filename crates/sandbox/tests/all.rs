@@ -63,6 +63,7 @@ mod escape {
 /// What only this machine's own kernel does.
 mod kernel {
     pub(crate) mod denials;
+    pub(crate) mod layers;
 
     macro_rules! kernel_suite {
         ($caller:expr) => {
@@ -70,6 +71,9 @@ mod kernel {
                 kernel::denials: [
                     refused_calls_are_named, hidden_and_read_only_paths_are_named_with_what_would_allow_them,
                     what_works_is_not_called_refused, what_cannot_be_told_apart_is_told_of_nobody,
+                ];
+                kernel::layers: [
+                    changes_outlive_process_1, a_layer_is_shared_and_goes_with_its_last_session,
                 ];
             }
         };

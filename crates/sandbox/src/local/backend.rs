@@ -171,7 +171,6 @@ impl LocalBackend {
         lock: super::state::SessionLock,
     ) -> Result<SandboxSession, SandboxError> {
         let mut session = Session::new(&self.shared, id.clone(), record, lock)?;
-        self.make_top(&session)?;
         self.shared.state.write(id, &session.record)?;
         session.ensure_live(&self.shared).await?;
         session.state = SandboxState::Running;
@@ -190,13 +189,6 @@ impl LocalBackend {
         }
         self.table().insert(id, Arc::clone(&entry));
         entry
-    }
-
-    fn make_top(&self, session: &Session) -> Result<(), SandboxError> {
-        match session.record.layers.first() {
-            Some(top) => self.shared.state.make_layer(top, &session.overlaid()),
-            None => Ok(()),
-        }
     }
 
     async fn start_command(
@@ -227,8 +219,7 @@ impl LocalBackend {
         let mut session = entry.session.lock().await;
         refuse_busy(&session)?;
         session.record.spec.mounts.push(mount);
-        let attached = session.hold_mounts(&self.shared).and_then(|()| self.make_top(&session));
-        if let Err(error) = attached {
+        if let Err(error) = session.hold_mounts(&self.shared) {
             session.record.spec.mounts.pop();
             session.hold_mounts(&self.shared)?;
             return Err(error);
@@ -318,9 +309,8 @@ impl LocalBackend {
         let top = format!("{}.{}", session.id, Uuid::now_v7().simple());
         record.layers = std::iter::once(top).chain(sealed).collect();
         std::mem::swap(&mut session.record, &mut record);
-        let made = self
-            .make_top(session)
-            .and_then(|()| session.hold_mounts(&self.shared))
+        let made = session
+            .hold_mounts(&self.shared)
             .and_then(|()| self.shared.state.write(&session.id, &session.record));
         if made.is_err() {
             session.record = record;

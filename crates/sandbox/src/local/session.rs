@@ -137,11 +137,15 @@ impl Session {
 
     async fn start(&mut self, shared: &Shared) -> Result<Live, SandboxError> {
         let root = rustix::process::geteuid().is_root();
+        if let Some(top) = self.record.layers.first() {
+            shared.state.ready_layer(top, &self.overlaid())?;
+        }
         let layers = self.layers(shared);
         let limits = &self.record.spec.limits;
         let group = self.group(shared)?;
         let spec = &self.record.spec;
         let wish = Wish::of(spec)?;
+        wish.check(shared.landlock()?)?;
         let programs = spec.programs.clone().map_or(Programs::All, Programs::Only);
         let wanted = Wanted {
             mounts: &self.mounts,
