@@ -13,12 +13,14 @@ use uuid::Uuid;
 
 use super::launcher::Launcher;
 use super::network::Wish;
+use super::probe::Probe;
 use super::session::Session;
 use super::state::{Kept, Record, State};
 use crate::cgroup::Cgroups;
 use crate::contract::{Pending, Running, SandboxBackend};
 use crate::egress::CompiledPolicy;
 use crate::error::SandboxError;
+use crate::layer::Layer;
 use crate::spec::{
     ExecRequest, FilesystemAccess, FilesystemMount, NetworkPolicy, OUTPUTS_MOUNT, SandboxCapabilities,
     SandboxSession, SandboxSessionId, SandboxSnapshot, SandboxSpec, SandboxState, WriteMode, normal_target,
@@ -79,6 +81,7 @@ pub(crate) struct Shared {
     pub(crate) egress_log: Option<PathBuf>,
     pub(crate) endpoint_roots: Vec<CertificateDer<'static>>,
     cgroups: OnceLock<Cgroups>,
+    probe: OnceLock<Probe>,
 }
 
 impl Shared {
@@ -93,6 +96,10 @@ impl Shared {
 
     pub(crate) fn cgroups(&self) -> &Cgroups {
         self.cgroups.get_or_init(Cgroups::detect)
+    }
+
+    fn probe(&self) -> &Probe {
+        self.probe.get_or_init(|| Probe::run(self.state.root()))
     }
 
     pub(crate) fn group_name(&self, id: &SandboxSessionId) -> String {
@@ -113,8 +120,14 @@ impl LocalBackend {
             egress_log: config.egress_log,
             endpoint_roots: config.endpoint_roots,
             cgroups: OnceLock::new(),
+            probe: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared), sessions: Mutex::default() })
+    }
+
+    /// Each layer of enforcement, found out by trying: what works on this machine, and what to do about what does not.
+    pub fn layers(&self) -> Vec<Layer> {
+        self.shared.probe().layers(self.shared.cgroups())
     }
 
     /// Removes what processes that were killed have left behind on disk and among control groups. Sessions with
@@ -158,7 +171,6 @@ impl LocalBackend {
         lock: super::state::SessionLock,
     ) -> Result<SandboxSession, SandboxError> {
         let mut session = Session::new(&self.shared, id.clone(), record, lock)?;
-        self.make_top(&session)?;
         self.shared.state.write(id, &session.record)?;
         session.ensure_live(&self.shared).await?;
         session.state = SandboxState::Running;
@@ -177,13 +189,6 @@ impl LocalBackend {
         }
         self.table().insert(id, Arc::clone(&entry));
         entry
-    }
-
-    fn make_top(&self, session: &Session) -> Result<(), SandboxError> {
-        match session.record.layers.first() {
-            Some(top) => self.shared.state.make_layer(top, &session.overlaid()),
-            None => Ok(()),
-        }
     }
 
     async fn start_command(
@@ -214,8 +219,7 @@ impl LocalBackend {
         let mut session = entry.session.lock().await;
         refuse_busy(&session)?;
         session.record.spec.mounts.push(mount);
-        let attached = session.hold_mounts(&self.shared).and_then(|()| self.make_top(&session));
-        if let Err(error) = attached {
+        if let Err(error) = session.hold_mounts(&self.shared) {
             session.record.spec.mounts.pop();
             session.hold_mounts(&self.shared)?;
             return Err(error);
@@ -305,9 +309,8 @@ impl LocalBackend {
         let top = format!("{}.{}", session.id, Uuid::now_v7().simple());
         record.layers = std::iter::once(top).chain(sealed).collect();
         std::mem::swap(&mut session.record, &mut record);
-        let made = self
-            .make_top(session)
-            .and_then(|()| session.hold_mounts(&self.shared))
+        let made = session
+            .hold_mounts(&self.shared)
             .and_then(|()| self.shared.state.write(&session.id, &session.record));
         if made.is_err() {
             session.record = record;
@@ -472,14 +475,7 @@ impl SandboxBackend for LocalBackend {
     }
 
     fn capabilities(&self) -> SandboxCapabilities {
-        let there = self.shared.landlock().is_ok();
-        SandboxCapabilities {
-            local_process_sandbox: there,
-            network_policy: there,
-            snapshot: there,
-            resume: there,
-            suspend_on_idle: there,
-        }
+        self.shared.probe().capabilities()
     }
 
     fn provision(&self, spec: SandboxSpec) -> Pending<'_, SandboxSession> {

@@ -14,6 +14,7 @@ use super::live::{Live, Parts, Prepared};
 use super::mounts::{HeldSource, Pinned};
 use super::network::{LiveNetwork, Wish};
 use super::notify::Refused;
+use super::paths::PathRules;
 use super::state::{Record, SessionLock};
 use super::view::{Layered, NO_EXECUTE, Owners, Programs, View, Wanted};
 use super::{environment, landlock, launcher, limits, mounts};
@@ -136,11 +137,15 @@ impl Session {
 
     async fn start(&mut self, shared: &Shared) -> Result<Live, SandboxError> {
         let root = rustix::process::geteuid().is_root();
+        if let Some(top) = self.record.layers.first() {
+            shared.state.ready_layer(top, &self.overlaid())?;
+        }
         let layers = self.layers(shared);
         let limits = &self.record.spec.limits;
         let group = self.group(shared)?;
         let spec = &self.record.spec;
         let wish = Wish::of(spec)?;
+        wish.check(shared.landlock()?)?;
         let programs = spec.programs.clone().map_or(Programs::All, Programs::Only);
         let wanted = Wanted {
             mounts: &self.mounts,
@@ -156,7 +161,7 @@ impl Session {
             internet_sockets: wish.internet_sockets(),
             fixed_processors: group.is_none() && limits.cpu_count.is_some(),
             notify: true,
-            watch_paths: false,
+            watch_paths: spec.watch_paths,
         };
         let plan = Plan {
             user: AGENT,
@@ -182,11 +187,9 @@ impl Session {
         let born = bring_up(shared, &launch, &sources, group.as_ref()).await?;
         self.report = report(&wish, shared.landlock()?, group.as_ref(), spec);
         let network = LiveNetwork::start(shared, &self.id, spec, wish, born.listeners)?;
-        let refused = born
-            .notifier
-            .map(Refused::start)
-            .transpose()
-            .map_err(SandboxError::io("cannot watch refused calls"))?;
+        let rules = spec.watch_paths.then(|| PathRules::new(&self.mounts, born.pid));
+        let refused = born.notifier.map(|notifier| Refused::start(notifier, rules)).transpose();
+        let refused = refused.map_err(SandboxError::io("cannot watch refused calls"))?;
         let memory = limits.memory_mb.filter(|_| group.is_none());
         Live::new(Parts {
             control: born.control,
