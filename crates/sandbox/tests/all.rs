@@ -15,6 +15,14 @@ mod suite {
     mod policy_laws;
 }
 
+mod docker {
+    mod commands;
+    mod files;
+    mod fixture;
+    mod lifecycle;
+    mod network;
+}
+
 mod egress {
     mod addresses;
     mod endpoints;
@@ -90,3 +98,17 @@ mod kernel {
 
 // A backend is tested in full by one line here, and a function in `support/backends.rs` that starts it.
 support::instantiate::backend_suites!(local, crate::support::backends::local);
+
+// Containers take half a second each, so the contract is gone through once; the attacks are made by both callers.
+mod docker_runc {
+    #[test]
+    fn nothing_gets_through() {
+        let name = fullsend_testkit::test_name!();
+        crate::escape::suite::nothing_gets_through(name, crate::support::backends::docker);
+    }
+
+    crate::support::instantiate::contract_suite!(
+        crate::support::backends::docker,
+        crate::support::caller::Caller::Itself
+    );
+}

@@ -137,6 +137,27 @@ pub fn verify(plan: &Plan) -> Result<(), Failure> {
     if plan.own_network == 1 { verify_network() } else { Ok(()) }
 }
 
+/// Hides process 1 and looks at what the container engine was told to take away.
+pub fn verify_container(plan: &Plan) -> Result<(), Failure> {
+    rustix::thread::set_no_new_privs(true).map_err(doing("giving up new privileges"))?;
+    let hidden = rustix::process::DumpableBehavior::NotDumpable;
+    rustix::process::set_dumpable_behavior(hidden).map_err(doing("hiding process 1 from commands"))?;
+    require(rustix::process::getpid().is_init(), "this is process 1 of the container")?;
+    let capabilities = rustix::thread::capabilities(None).map_err(doing("reading capabilities"))?;
+    require(capabilities == no_capabilities(), "capabilities are gone")?;
+    require(bounding_set_is_empty(), "no capability can be had")?;
+    require(rustix::process::geteuid().as_raw() == plan.user, "the user is the session's")?;
+    let root = rustix::fs::open("/.fullsend-check", OFlags::CREATE | OFlags::WRONLY, Mode::empty());
+    require(root.is_err(), "the root cannot be written")?;
+    if plan.own_network == 1 { verify_network() } else { Ok(()) }
+}
+
+fn bounding_set_is_empty() -> bool {
+    let set = |number: u32| CapabilitySet::from_bits_retain(1 << number);
+    // Numbers that the kernel does not know are an error, which is as good as no.
+    !(0..64).any(|number| rustix::thread::capability_is_in_bounding_set(set(number)).unwrap_or(false))
+}
+
 /// Nothing outside can be reached: not even the attempt finds a route.
 fn verify_network() -> Result<(), Failure> {
     use rustix::net::{AddressFamily, SocketAddrV4, SocketType, connect, socket};

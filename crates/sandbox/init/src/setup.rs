@@ -115,7 +115,8 @@ fn become_user(plan: &Plan) -> Result<(), Failure> {
     set_thread_res_uid(user, user, user).map_err(doing("changing the user"))
 }
 
-fn open_listeners(plan: &Plan) -> Result<(Vec<OwnedFd>, Vec<u32>), Failure> {
+/// Sockets that listen for the host, and their ports.
+pub(crate) fn open_listeners(plan: &Plan) -> Result<(Vec<OwnedFd>, Vec<u32>), Failure> {
     let mut sockets = Vec::new();
     let mut ports = Vec::new();
     for (index, listener) in plan.listeners.iter().enumerate() {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fullsend_sandbox::{LocalBackend, LocalConfig, SandboxBackend, SandboxError};
+use fullsend_sandbox::{
+    DockerBackend, DockerConfig, LocalBackend, LocalConfig, SandboxBackend, SandboxError,
+};
 
 /// Where a test keeps everything.
 #[derive(Debug)]
@@ -59,4 +61,13 @@ pub(crate) fn local(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
         Err(error @ SandboxError::Unsupported { .. }) => Err(error.to_string()),
         Err(error) => panic!("the backend does not start: {error}"),
     }
+}
+
+/// Containers of the engine that the environment names, with the image that the repository's test runner makes.
+pub(crate) fn docker(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
+    let config = DockerConfig::new("fullsend-test:latest", place.state());
+    let connected = tokio::task::block_in_place(|| {
+        tokio::runtime::Handle::current().block_on(DockerBackend::connect(config))
+    });
+    connected.map(|backend| Arc::new(backend) as Arc<dyn SandboxBackend>).map_err(|error| error.to_string())
 }

@@ -165,6 +165,11 @@ impl Link {
         Ok(stream)
     }
 
+    /// How many bytes of a stream have arrived and are not read.
+    pub fn available(&self, number: u32) -> usize {
+        self.streams.get(&number).map_or(0, |stream| stream.incoming.len())
+    }
+
     /// Takes received bytes of a stream.
     pub fn read(&mut self, number: u32, into: &mut [u8]) -> Input {
         let Some(stream) = self.streams.get_mut(&number) else { return Input::Cut };
