@@ -70,22 +70,23 @@ impl Command {
             let (running, deadline) = (self.ended.is_none(), self.deadline);
             let writing = terminal.as_ref().or(input.as_ref()).zip(self.queue.front());
             tokio::select! {
-                biased;
-                read = read_from(output.as_ref()) => match read {
-                    Some(bytes) => return Ok(ExecEvent::Stdout(bytes)),
-                    None => self.streams.output = None,
-                },
-                read = read_from(error.as_ref()) => match read {
-                    Some(bytes) => return Ok(ExecEvent::Stderr(bytes)),
-                    None => self.streams.error = None,
-                },
-                read = read_from(terminal.as_ref()) => match read {
-                    Some(bytes) => return Ok(ExecEvent::Stdout(bytes)),
-                    None => self.streams.terminal = None,
-                },
-                report = self.reports.recv(), if running => self.hear(report)?,
-                written = write_to(writing), if writing.is_some() => self.take(written),
-                () = at(deadline), if running && deadline.is_some() => self.expire().await?,
+            biased;
+            // Before the output, which may never pause.
+            () = at(deadline), if running && deadline.is_some() => self.expire().await?,
+            read = read_from(output.as_ref()) => match read {
+                Some(bytes) => return Ok(ExecEvent::Stdout(bytes)),
+                None => self.streams.output = None,
+            },
+            read = read_from(error.as_ref()) => match read {
+                Some(bytes) => return Ok(ExecEvent::Stderr(bytes)),
+                None => self.streams.error = None,
+            },
+            read = read_from(terminal.as_ref()) => match read {
+                Some(bytes) => return Ok(ExecEvent::Stdout(bytes)),
+                None => self.streams.terminal = None,
+            },
+            report = self.reports.recv(), if running => self.hear(report)?,
+            written = write_to(writing), if writing.is_some() => self.take(written),
             }
         }
     }

@@ -391,6 +391,12 @@ async fn wait_until_it_runs(
             }
             Err(SandboxError::NotStarted { command: request.command.clone(), source })
         }
+        // What looks after a command beside others did not survive its first step.
+        Ok(Some(Report { event: Event::Exited { .. }, .. })) => Err(SandboxError::Unsupported {
+            backend: NAME,
+            operation: "a command beside others or beside background processes",
+            reason: "the kernel of this runtime has no subreapers; wait for the others to end".to_owned(),
+        }),
         Ok(Some(_)) => Err(SandboxError::Exec("the container reports something unexpected".to_owned())),
         Ok(None) => Err(SandboxError::Exec("the sandbox ended before the command was started".to_owned())),
         Err(_) => Err(SandboxError::Exec("the container does not start commands any more".to_owned())),

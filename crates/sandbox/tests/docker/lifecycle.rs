@@ -121,7 +121,9 @@ async fn leftovers_with_our_label_and_no_owner_are_swept() {
     let label = format!("dev.fullsend.state={}", state.display());
     let arguments =
         ["run", "-d", "--rm", "--network", "none", "--label", &label, "--label", "dev.fullsend.session=gone"];
-    fixture.docker(&[&arguments[..], &["fullsend-test:latest", "sleep", "1234"]].concat());
+    let left = fixture.docker(&[&arguments[..], &["fullsend-test:latest", "sleep", "1234"]].concat());
+    // As a suspended session is left by a process that is killed.
+    fixture.docker(&["pause", left.trim()]);
     assert_eq!(fixture.containers().len(), 2);
     fixture.backend.sweep().await.unwrap();
     assert_eq!(fixture.containers().len(), 1);

@@ -63,9 +63,22 @@ pub(crate) fn local(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
     }
 }
 
-/// Containers of the engine that the environment names, with the image that the repository's test runner makes.
+/// Containers of the engine that the environment names, on this machine's kernel.
 pub(crate) fn docker(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
-    let config = DockerConfig::new("fullsend-test:latest", place.state());
+    docker_with(place, "runc")
+}
+
+/// The same, on a kernel of gVisor's.
+pub(crate) fn docker_runsc(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
+    docker_with(place, "runsc")
+}
+
+/// The image is the one that the repository's test runner makes.
+fn docker_with(place: &Place, runtime: &str) -> Result<Arc<dyn SandboxBackend>, String> {
+    let config = DockerConfig {
+        runtime: Some(runtime.to_owned()),
+        ..DockerConfig::new("fullsend-test:latest", place.state())
+    };
     let connected = tokio::task::block_in_place(|| {
         tokio::runtime::Handle::current().block_on(DockerBackend::connect(config))
     });
