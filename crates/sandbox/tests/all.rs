@@ -71,6 +71,7 @@ mod escape {
 /// What only this machine's own kernel does.
 mod kernel {
     pub(crate) mod denials;
+    pub(crate) mod launcher;
     pub(crate) mod layers;
 
     macro_rules! kernel_suite {
@@ -93,6 +94,13 @@ mod kernel {
 
     mod as_ordinary_user {
         kernel_suite!(crate::support::caller::Caller::Ordinary);
+
+        mod alone {
+            crate::support::instantiate::backend_tests! {
+                crate::support::backends::local, crate::support::caller::Caller::Ordinary;
+                kernel::launcher: [a_dead_launcher_is_started_again];
+            }
+        }
     }
 }
 

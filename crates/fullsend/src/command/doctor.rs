@@ -1,12 +1,7 @@
 //! `fullsend doctor`.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
-use fullsend_sandbox::cgroup::Cgroups;
-use fullsend_sandbox::{
-    ExecRequest, FilesystemMount, Layer, LayerStatus, LocalBackend, SandboxBackend, SandboxError, SandboxSpec,
-};
+use fullsend_sandbox::{Layer, LayerStatus, SandboxBackend as _};
 use fullsend_yaml::printable;
 use serde::Serialize;
 use serde_json::json;
@@ -15,17 +10,6 @@ use super::sandbox::backend;
 use crate::cli::{DoctorArgs, ShowFormat};
 use crate::exit::Exit;
 use crate::output::Output;
-
-/// What a session reports about itself, and what people call it.
-const REPORTED: [(&str, &str); 7] = [
-    ("user_namespace", "user namespaces"),
-    ("mount_namespace", "mount namespaces"),
-    ("pid_namespace", "process namespaces"),
-    ("ipc_namespace", "IPC namespaces"),
-    ("network", "network namespaces"),
-    ("landlock", "Landlock"),
-    ("seccomp", "seccomp filters"),
-];
 
 /// What was found out about the sandbox.
 struct Findings {
@@ -72,7 +56,7 @@ impl Findings {
 
 pub(super) fn run(args: &DoctorArgs, output: &mut Output) -> Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let findings = runtime.block_on(examine())?;
+    let findings = runtime.block_on(async { examine() });
     runtime.shutdown_background();
     match args.format {
         ShowFormat::Text => output.text(&text(&findings))?,
@@ -87,60 +71,16 @@ pub(super) fn run(args: &DoctorArgs, output: &mut Output) -> Result<Exit> {
     Ok(if findings.tier() == Tier::None { Exit::Failed } else { Exit::Done })
 }
 
-/// Makes sandboxes and runs a command in them.
-async fn examine() -> Result<Findings> {
-    let mut layers = Vec::new();
-    let refusal = match probe_all(&mut layers).await {
-        Ok(()) => None,
-        Err(error) => Some(error.to_string()),
+/// Tries every layer.
+fn examine() -> Findings {
+    let backend = match backend::local(None) {
+        Ok(backend) => backend,
+        Err(error) => return Findings { layers: Vec::new(), refusal: Some(error.to_string()) },
     };
-    layers.extend(Cgroups::detect().available().layers());
-    Ok(Findings { layers, refusal })
-}
-
-async fn probe_all(layers: &mut Vec<Layer>) -> Result<(), SandboxError> {
-    let backend = backend::local(None)?;
-    let report = probe(&backend, SandboxSpec::default()).await?;
-    layers.extend(REPORTED.iter().filter_map(|(key, name)| reported(name, report.get(*key)?)));
-    layers.push(overlay(&backend).await?);
-    Ok(())
-}
-
-/// Runs a command in a session of its own; returns what the session reports about its layers.
-async fn probe(backend: &LocalBackend, spec: SandboxSpec) -> Result<BTreeMap<String, String>, SandboxError> {
-    let session = backend.provision(spec).await?;
-    let ran = backend.exec(&session.id, ExecRequest::new("/bin/true", Vec::<String>::new())).await;
-    backend.terminate(&session.id).await?;
-    let ran = ran?;
-    if ran.success() {
-        return Ok(session.metadata);
-    }
-    Err(SandboxError::Exec(format!("`/bin/true` ended with {} in a sandbox", ran.exit_code)))
-}
-
-fn reported(name: &'static str, status: &str) -> Option<Layer> {
-    let (state, detail) = status.split_once(": ").unwrap_or((status, ""));
-    match state {
-        // The probe asks for no network: the layer is what keeps it away.
-        "absent" => None,
-        "degraded" => Some(Layer::missing(name, detail, "use a newer kernel")),
-        _ => Some(Layer::available(name, detail)),
-    }
-}
-
-async fn overlay(backend: &LocalBackend) -> Result<Layer, SandboxError> {
-    let lower = tempfile::tempdir().map_err(SandboxError::io("making a directory to lay an overlay on"))?;
-    let source =
-        std::fs::canonicalize(lower.path()).map_err(SandboxError::io("finding a temporary directory"))?;
-    let mounts = vec![FilesystemMount::overlay(source, "/mnt/overlay")];
-    Ok(match probe(backend, SandboxSpec { mounts, ..SandboxSpec::default() }).await {
-        Ok(_) => Layer::available("overlays", ""),
-        Err(error) => Layer::missing(
-            "overlays",
-            error.to_string(),
-            "use Linux 5.11 or newer, and keep state on a file system that overlays can write to, such as ext4 or xfs",
-        ),
-    })
+    let layers = backend.layers();
+    let refusal = (!backend.capabilities().local_process_sandbox)
+        .then(|| "no command can be confined without what is missing above".to_owned());
+    Findings { layers, refusal }
 }
 
 fn text(findings: &Findings) -> String {

@@ -16,6 +16,7 @@ use fullsend_sandbox::policy::explain;
 use fullsend_sandbox::{SandboxBackend, SandboxError, SandboxSession};
 use serde_json::json;
 
+use self::backend::Backend;
 use self::relay::{Ended, Relay};
 use self::request::Wanted;
 use self::signals::Signals;
@@ -106,7 +107,8 @@ async fn run(args: &SandboxExecArgs, wanted: Wanted, output: &mut Output) -> Res
         output.aside(&explain(&wanted.spec).to_string());
     }
     let explanation = (args.explain && args.format == ExecFormat::Json).then(|| explain(&wanted.spec));
-    let backend = backend::start(args)?;
+    let started = Backend::start(args)?;
+    let backend = started.contract();
     let session = tokio::select! {
         session = backend.provision(wanted.spec.clone()) => session?,
         signal = signals.ending() => return Err(Failure::Interrupted(signal)),
@@ -118,9 +120,13 @@ async fn run(args: &SandboxExecArgs, wanted: Wanted, output: &mut Output) -> Res
     } else if args.explain {
         output.aside(&enforcement(&session));
     }
-    let ended = in_session(args, wanted, backend.as_ref(), &session, &mut signals, writer).await;
+    let ended = in_session(args, wanted, backend, &session, &mut signals, writer).await;
     // Also when the command failed: nothing of the session stays.
     let terminated = backend.terminate(&session.id).await;
+    // After the command, so that it does not wait; what cannot be removed today can be tomorrow.
+    if let Err(error) = started.sweep() {
+        tracing::warn!("cannot remove what killed processes have left behind: {error}");
+    }
     let ended = ended?;
     terminated?;
     Ok(ended)

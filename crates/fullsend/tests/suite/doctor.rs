@@ -3,7 +3,7 @@
 use fullsend_testkit::test_name;
 use serde_json::Value;
 
-use crate::suite::running::Place;
+use crate::suite::running::{Place, Ran};
 use crate::suite::users::each_user;
 
 #[test]
@@ -36,6 +36,18 @@ fn every_layer_is_there_or_says_how_to_get_it() {
         let text = user.run(&["doctor"]);
         assert!(names.iter().all(|name| text.stdout.contains(name)), "{}", text.stdout);
         assert!(text.stdout.contains(&format!("\nTier {tier}: ")), "{}", text.stdout);
+    }
+}
+
+#[test]
+fn without_a_place_for_state_there_is_no_sandbox() {
+    for arguments in [&["doctor"][..], &["sandbox", "exec", "--", "true"]] {
+        let output = Place::new().command(arguments).env("XDG_STATE_HOME", "/proc/nowhere").output().unwrap();
+        let ran = Ran::from(output);
+        let (code, told) = if arguments == ["doctor"] { (1, &ran.stdout) } else { (125, &ran.stderr) };
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(told.contains("/proc/nowhere"), "{ran:?}");
+        assert_eq!(told.contains("\nTier none: "), code == 1, "{ran:?}");
     }
 }
 

@@ -262,6 +262,49 @@ fn a_second_ctrl_c_kills_what_ignores_the_first() {
 }
 
 #[test]
+fn a_key_is_added_outside_and_never_seen_inside() {
+    for user in each_user(test_name!()) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("model=http://{}/v1", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                request.extend(byte);
+            }
+            stream
+                .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nanswer")
+                .unwrap();
+            String::from_utf8(request).unwrap()
+        });
+        let options = ["--endpoint", &endpoint, "--endpoint-key", "model=KEY"];
+        let line = "env | grep -c hunter2; curl -sS --max-time 20 \"$FULLSEND_ENDPOINT_MODEL/ask\"";
+        let ran = Ran::from(user.command(&shell(&options, line)).env("KEY", "hunter2").output().unwrap());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "0\nanswer"), "{ran:?}");
+        let request = server.join().unwrap();
+        assert!(request.starts_with("GET /v1/ask HTTP/1.1\r\n"), "{request}");
+        assert!(request.to_lowercase().contains("\r\nauthorization: bearer hunter2\r\n"), "{request}");
+    }
+}
+
+#[test]
+fn what_a_killed_run_leaves_is_removed_by_the_next() {
+    for user in each_user(test_name!()) {
+        let sessions = user.home().join(".local/state/fullsend/sandbox/sessions");
+        let left = || fs::read_dir(&sessions).unwrap().count();
+        let (mut child, _stdout) = started(&user, &[], "");
+        assert_eq!(left(), 1);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(left(), 1);
+        assert_eq!(user.run(&shell(&[], "true")).code, Some(0));
+        assert_eq!(left(), 0);
+    }
+}
+
+#[test]
 fn memory_and_processes_are_limited_where_they_can_be() {
     for user in each_user(test_name!()).into_iter().filter(User::is_root) {
         // A line without an end is kept in memory as a whole; it has an end so that a limit that does not hold fails

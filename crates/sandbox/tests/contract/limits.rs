@@ -187,3 +187,11 @@ pub(crate) async fn no_core_files_are_written(cx: &Context) {
     let id = cx.session().await;
     assert_eq!(cx.out(&id, "ulimit -c").await, "0");
 }
+
+pub(crate) async fn a_flood_of_output_does_not_stop_the_clock(cx: &Context) {
+    let id = cx.session().await;
+    let request = ExecRequest { timeout: Some(Duration::from_millis(400)), ..cx.line("yes") };
+    let result = cx.exec(&id, request).await;
+    assert!(result.timed_out && result.exit_code == 124, "{:?}", (result.exit_code, result.usage));
+    assert_eq!(cx.out(&id, "echo next").await, "next");
+}

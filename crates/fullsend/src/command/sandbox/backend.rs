@@ -10,10 +10,33 @@ use fullsend_sandbox::{LocalBackend, LocalConfig, SandboxBackend, SandboxError};
 use crate::cli::{BackendName, SandboxExecArgs};
 use crate::environment;
 
-/// Starts the backend that the arguments name; inside a runtime.
-pub(super) fn start(args: &SandboxExecArgs) -> Result<Box<dyn SandboxBackend>, SandboxError> {
-    match args.backend {
-        BackendName::Local => Ok(Box::new(local(args.network.log.clone())?)),
+/// A backend that was chosen.
+#[derive(Debug)]
+pub(super) enum Backend {
+    /// On this machine's kernel.
+    Local(LocalBackend),
+}
+
+impl Backend {
+    /// Starts the backend that the arguments name; inside a runtime.
+    pub(super) fn start(args: &SandboxExecArgs) -> Result<Self, SandboxError> {
+        match args.backend {
+            BackendName::Local => Ok(Self::Local(local(args.network.log.clone())?)),
+        }
+    }
+
+    /// What every backend does.
+    pub(super) fn contract(&self) -> &dyn SandboxBackend {
+        match self {
+            Self::Local(backend) => backend,
+        }
+    }
+
+    /// Removes what killed processes have left behind.
+    pub(super) fn sweep(&self) -> Result<(), SandboxError> {
+        match self {
+            Self::Local(backend) => backend.sweep().map(drop),
+        }
     }
 }
 
