@@ -37,6 +37,7 @@ const KEEPER: &str = r#"directory=$1; shift
 daemon=$!
 read -r _
 kill "$daemon" && wait "$daemon"
+umount "$directory"/exec/netns/* 2>/dev/null
 rm -rf -- "$directory""#;
 
 /// An engine that answers and has the test image.
