@@ -60,5 +60,14 @@ mod escape {
     pub(crate) mod suite;
 }
 
+mod outside {
+    pub(crate) mod allowed;
+    mod instantiate;
+    pub(crate) mod live;
+    pub(crate) mod refused;
+    pub(crate) mod servers;
+    pub(crate) mod world;
+}
+
 // A backend is tested in full by one line here, and a function in `support/backends.rs` that starts it.
 support::instantiate::backend_suites!(local, crate::support::backends::local);
