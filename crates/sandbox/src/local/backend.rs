@@ -214,20 +214,21 @@ impl LocalBackend {
         let mut session = entry.session.lock().await;
         refuse_busy(&session)?;
         session.record.spec.mounts.push(mount);
-        let attached = session.hold_mounts(&self.shared).and_then(|()| self.make_top(&session));
-        if let Err(error) = attached {
+        let held = session.hold_mounts(&self.shared).and_then(|()| self.make_top(&session));
+        if let Err(error) = held {
             session.record.spec.mounts.pop();
             session.hold_mounts(&self.shared)?;
             return Err(error);
         }
         session.end_live().await;
-        if let Err(error) = session.ensure_live(&self.shared).await {
+        let begun = session.ensure_live(&self.shared).await;
+        if let Err(error) = begun.and_then(|_| self.shared.state.write(id, &session.record)) {
             session.record.spec.mounts.pop();
+            session.end_live().await;
             session.hold_mounts(&self.shared)?;
             return Err(error);
         }
         session.state = SandboxState::Running;
-        self.shared.state.write(id, &session.record)?;
         Ok(entry.show(&session, &self.shared))
     }
 
@@ -240,25 +241,26 @@ impl LocalBackend {
         let live = session.live.clone().filter(|live| live.is_running());
         let network = live.as_ref().and_then(|live| live.network());
         let now = match (&wish, network) {
-            (Wish::Proxy { policy, .. }, Some(network))
-                if network.covers(policy) || refuse_busy(&session).is_err() =>
-            {
-                network.egress.apply(policy.clone());
-                true
+            (Wish::Proxy { policy, .. }, Some(network)) => {
+                network.covers(policy) || refuse_busy(&session).is_err()
             }
-            (Wish::None, Some(network)) => {
-                network.egress.apply(CompiledPolicy::default());
-                true
-            }
+            (Wish::None, Some(_)) => true,
             (Wish::None, None) => Wish::of(&session.record.spec).is_ok_and(|wish| matches!(wish, Wish::None)),
             (Wish::Proxy { .. } | Wish::Host, _) => false,
         };
         if !now {
             refuse_busy(&session)?;
-            session.end_live().await;
         }
-        session.record.spec = spec;
-        self.shared.state.write(id, &session.record)?;
+        // Written down first: a change that would be forgotten is not made.
+        let record = Record { spec, ..session.record.clone() };
+        self.shared.state.write(id, &record)?;
+        session.record = record;
+        match (wish, network) {
+            (Wish::Proxy { policy, .. }, Some(network)) if now => network.egress.apply(policy),
+            (Wish::None, Some(network)) => network.egress.apply(CompiledPolicy::default()),
+            _ if now => {}
+            _ => session.end_live().await,
+        }
         session.ensure_live(&self.shared).await?;
         entry.show(&session, &self.shared);
         Ok(())
@@ -280,13 +282,15 @@ impl LocalBackend {
         }
         session.end_live().await;
         let snapshot_id = format!("{id}.{}", session.record.snapshots.len() + 1);
-        self.shared.state.keep_owned(id, &snapshot_id, &session.owned())?;
-        let layers = session.record.layers.clone();
-        let kept = Kept { id: snapshot_id.clone(), layers };
         let mut record = session.record.clone();
-        record.snapshots.push(kept);
+        record.snapshots.push(Kept { id: snapshot_id.clone(), layers: session.record.layers.clone() });
         record.durable = true;
-        self.restack(&mut session, record)?;
+        let kept = self.shared.state.keep_owned(id, &snapshot_id, &session.owned());
+        if let Err(error) = kept.and_then(|()| self.restack(&mut session, record)) {
+            // The first error is the one to tell.
+            drop(self.shared.state.discard_kept(id, &snapshot_id));
+            return Err(error);
+        }
         Ok(SandboxSnapshot {
             session_id: id.clone(),
             backend: NAME.to_owned(),
@@ -324,9 +328,16 @@ impl LocalBackend {
         refuse_busy(&session)?;
         if let Some(last) = session.record.snapshots.last().cloned() {
             session.end_live().await;
-            self.shared.state.restore_owned(id, &last.id, id, &session.owned())?;
+            let owned = session.owned();
+            self.shared.state.stage_owned(id, &last.id, id, &owned)?;
             let record = session.record.clone();
-            self.restack(&mut session, record)?;
+            if let Err(error) = self.restack(&mut session, record) {
+                // The first error is the one to tell.
+                drop(self.shared.state.discard_staged(id));
+                return Err(error);
+            }
+            self.shared.state.swap_owned(id, &owned)?;
+            session.hold_mounts(&self.shared)?;
         }
         session.ensure_live(&self.shared).await?;
         wake(&mut session).await?;
@@ -366,7 +377,9 @@ impl LocalBackend {
             .filter(|number| spec.mounts.get(*number).is_some_and(FilesystemMount::is_session_owned))
             .collect();
         let new = Record { spec, layers, snapshots: Vec::new(), durable: false };
-        let restored = self.shared.state.restore_owned(from, &kept.id, &id, &owned);
+        let state = &self.shared.state;
+        let restored =
+            state.stage_owned(from, &kept.id, &id, &owned).and_then(|()| state.swap_owned(&id, &owned));
         let begun = match restored {
             Ok(()) => self.begin(&id, new, lock).await,
             Err(error) => Err(error),
@@ -381,13 +394,15 @@ impl LocalBackend {
         let entry = self.find(id)?;
         let mut session = entry.session.lock().await;
         refuse_busy(&session)?;
+        let record = Record { durable: true, ..session.record.clone() };
+        self.shared.state.write(id, &record)?;
+        session.record = record;
         if let Some(live) = session.live.as_ref().filter(|live| live.is_running()) {
             live.everyone(&Order::Stop {}).await?;
         }
         session.state = SandboxState::Suspended;
-        session.record.durable = true;
         entry.show(&session, &self.shared);
-        self.shared.state.write(id, &session.record)
+        Ok(())
     }
 
     async fn end(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
