@@ -7,7 +7,7 @@ mod filter;
 mod image;
 mod landlock;
 mod launcher;
-mod limits;
+pub(crate) mod limits;
 mod live;
 mod memory;
 mod mounts;
