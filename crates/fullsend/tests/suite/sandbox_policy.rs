@@ -212,6 +212,17 @@ fn json_says_the_same_as_yaml() {
 }
 
 #[test]
+fn the_example_in_the_guide_is_a_policy() {
+    let guide =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide.md")).unwrap();
+    let section = guide.split("### Policy files").nth(1).unwrap();
+    let example = section.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    let ran = place(&example.replace("/opt/models", "docs")).run(&["sandbox", "policy", "p.yaml"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+    assert!(ran.stdout.contains("registry.corp.example also at addresses in 10.20.0.0/16\n"), "{ran:?}");
+}
+
+#[test]
 fn a_policy_cannot_be_both_open_and_filtered() {
     let place = place("exec: ['**']\ndeny: [a.test]\n");
     let ran = place.run(&shell(&["--allow-network"], "echo ran"));
