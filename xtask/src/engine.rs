@@ -23,6 +23,8 @@ use crate::totals::Skip;
 pub(crate) const IMAGE: &str = "fullsend-test:latest";
 /// How the docker client and its users learn where the daemon listens.
 const HOST_VARIABLE: &str = "DOCKER_HOST";
+/// The group of the user without rights as whom tests run again.
+const ORDINARY_GROUP: &str = "1000";
 /// How long a daemon may take until it answers.
 const START: Duration = Duration::from_secs(20);
 /// How long a daemon may take until it is gone; it ends its containers first.
@@ -35,6 +37,7 @@ const KEEPER: &str = r#"directory=$1; shift
 daemon=$!
 read -r _
 kill "$daemon" && wait "$daemon"
+umount "$directory"/exec/netns/* 2>/dev/null
 rm -rf -- "$directory""#;
 
 /// An engine that answers and has the test image.
@@ -137,11 +140,15 @@ impl Drop for Private {
 /// Neither a bridge nor firewall rules: containers of tests have no network, and the machine's stays as it is.
 fn daemon_command(dockerd: PathBuf, directory: &Path, socket: &Path) -> Result<Vec<OsString>> {
     let config = directory.join("daemon.json");
-    let runtimes = in_path("runsc").map(|runsc| serde_json::json!({ "runsc": { "path": runsc } }));
+    // Its own network needs a bridge, which this engine does not have.
+    let runsc = |path| serde_json::json!({ "runsc": { "path": path, "runtimeArgs": ["--network=none"] } });
+    let runtimes = in_path("runsc").map(runsc);
     let json = serde_json::json!({ "runtimes": runtimes.unwrap_or_else(|| serde_json::json!({})) });
     std::fs::File::create(&config)?.write_all(json.to_string().as_bytes())?;
     let mut words: Vec<OsString> = vec![dockerd.into()];
     words.extend(["--iptables=false", "--ip6tables=false", "--bridge=none"].map(Into::into));
+    // Tests that run as root run again as an ordinary user of this number, who needs the socket.
+    words.extend(["--group".into(), ORDINARY_GROUP.into()]);
     for (option, name) in [
         ("--data-root", "data"),
         ("--exec-root", "exec"),

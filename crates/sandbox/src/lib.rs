@@ -20,16 +20,18 @@
 
 pub mod cgroup;
 mod contract;
+mod docker;
 pub mod egress;
 mod error;
 mod layer;
 mod local;
-pub mod mux;
+mod mux;
 pub mod policy;
 pub mod spec;
 mod tree;
 
 pub use contract::{Pending, Process, Running, SandboxBackend};
+pub use docker::{ContainerUser, DockerBackend, DockerConfig};
 pub use error::SandboxError;
 pub use layer::{Layer, LayerStatus};
 pub use local::{LocalBackend, LocalConfig};

@@ -2,16 +2,16 @@
 
 mod backend;
 mod channel;
-mod environment;
-mod filter;
-mod image;
+pub(crate) mod environment;
+pub(crate) mod filter;
+pub(crate) mod image;
 mod landlock;
 mod launcher;
 pub(crate) mod limits;
 mod live;
 mod memory;
-mod mounts;
-mod network;
+pub(crate) mod mounts;
+pub(crate) mod network;
 mod notify;
 mod paths;
 mod probe;

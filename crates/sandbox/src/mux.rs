@@ -1,24 +1,25 @@
 //! Many streams and messages over one pair of pipes, as async streams.
 //!
 //! A container engine offers one channel into a container: the standard input and output of its first process.
-//! [`link`] does the bookkeeping, which both ends share; here it is moved by two tasks, one that reads and one that
+//! [`Link`] does the bookkeeping, which both ends share; here it is moved by two tasks, one that reads and one that
 //! writes. Neither waits for a stream: what a stream has not read yet stays within its window.
 
-pub mod frame;
-pub mod link;
 mod stream;
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::AbortHandle;
 
-use self::link::{Event, Link, Side};
-pub use self::stream::MuxStream;
+use fullsend_sandbox_init::mux::frame::BadFrame;
+pub(crate) use fullsend_sandbox_init::mux::link::Side;
+use fullsend_sandbox_init::mux::link::{Event, Link};
+
+pub(crate) use self::stream::MuxStream;
 
 /// About how much is read or written at once.
 const PORTION: usize = 64 * 1024;
@@ -27,27 +28,41 @@ const MESSAGES: usize = 256;
 
 /// This end of the channel. When the last clone is dropped, the channel is closed.
 #[derive(Clone, Debug)]
-pub struct Mux {
+pub(crate) struct Mux {
     shared: Arc<Shared>,
-    _tasks: Arc<Tasks>,
+    tasks: Arc<Tasks>,
+}
+
+/// This end of the channel for somebody who must not keep it open.
+#[derive(Debug)]
+pub(crate) struct WeakMux(Weak<Shared>);
+
+impl WeakMux {
+    /// Queues a message, unless the channel is closed.
+    pub(crate) fn send(&self, message: &[u8]) {
+        if let Some(shared) = self.0.upgrade() {
+            // Whoever answers has nothing to do about a channel that is closed.
+            let _ = shared.message(message);
+        }
+    }
 }
 
 /// What the other end sends.
 #[derive(Debug)]
-pub struct Incoming {
+pub(crate) struct Incoming {
     /// Messages; none any more when the channel is closed.
-    pub messages: mpsc::Receiver<Vec<u8>>,
+    pub(crate) messages: mpsc::Receiver<Vec<u8>>,
     /// Streams that the other end opens.
-    pub streams: mpsc::UnboundedReceiver<Opened>,
+    pub(crate) streams: mpsc::UnboundedReceiver<Opened>,
 }
 
 /// A stream that the other end has opened.
 #[derive(Debug)]
-pub struct Opened {
+pub(crate) struct Opened {
     /// What it is, in the words of the other end.
-    pub header: Vec<u8>,
+    pub(crate) header: Vec<u8>,
     /// The stream itself.
-    pub stream: MuxStream,
+    pub(crate) stream: MuxStream,
 }
 
 #[derive(Debug)]
@@ -69,17 +84,22 @@ struct State {
 #[derive(Debug)]
 struct Tasks([AbortHandle; 2]);
 
+impl Tasks {
+    /// The ends of the pipes are dropped with the tasks.
+    fn abort(&self) {
+        self.0.iter().for_each(AbortHandle::abort);
+    }
+}
+
 impl Drop for Tasks {
     fn drop(&mut self) {
-        for task in &self.0 {
-            task.abort();
-        }
+        self.abort();
     }
 }
 
 impl Mux {
     /// Starts to move frames between `input` and `output`; must be called in a runtime.
-    pub fn start(
+    pub(crate) fn start(
         side: Side,
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
@@ -93,21 +113,21 @@ impl Mux {
         let reading = tokio::spawn(read_all(Arc::clone(&shared), input, message_sender, stream_sender));
         let writing = tokio::spawn(write_all(Arc::clone(&shared), output));
         let tasks = Tasks([reading.abort_handle(), writing.abort_handle()]);
-        (Self { shared, _tasks: Arc::new(tasks) }, Incoming { messages, streams })
+        (Self { shared, tasks: Arc::new(tasks) }, Incoming { messages, streams })
     }
 
     /// Queues a message.
-    pub fn send(&self, message: &[u8]) -> io::Result<()> {
-        let mut state = self.shared.lock();
-        state.check_open()?;
-        state.link.message(message).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        drop(state);
-        self.shared.send.notify_one();
-        Ok(())
+    pub(crate) fn send(&self, message: &[u8]) -> io::Result<()> {
+        self.shared.message(message)
+    }
+
+    /// The same end, which this does not keep open.
+    pub(crate) fn downgrade(&self) -> WeakMux {
+        WeakMux(Arc::downgrade(&self.shared))
     }
 
     /// Opens a stream; the header tells the other end what it is.
-    pub fn open(&self, header: &[u8]) -> io::Result<MuxStream> {
+    pub(crate) fn open(&self, header: &[u8]) -> io::Result<MuxStream> {
         let mut state = self.shared.lock();
         state.check_open()?;
         let number = state.link.open(header).map_err(io::Error::other)?;
@@ -116,8 +136,14 @@ impl Mux {
         Ok(MuxStream::new(number, Arc::clone(&self.shared)))
     }
 
+    /// Closes the channel from this end, whatever is under way.
+    pub(crate) fn close(&self, reason: &str) {
+        self.shared.close(reason.to_owned());
+        self.tasks.abort();
+    }
+
     /// Why the channel is closed; none while it is not.
-    pub fn closed_because(&self) -> Option<String> {
+    pub(crate) fn closed_because(&self) -> Option<String> {
         self.shared.lock().closed.clone()
     }
 }
@@ -126,6 +152,15 @@ impl Shared {
     /// The state is consistent between any two statements, so a panic elsewhere does not spoil it.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn message(&self, message: &[u8]) -> io::Result<()> {
+        let mut state = self.lock();
+        state.check_open()?;
+        state.link.message(message).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        drop(state);
+        self.send.notify_one();
+        Ok(())
     }
 
     /// Ends everything that waits; the first reason is kept.
@@ -139,7 +174,7 @@ impl Shared {
     }
 
     /// Takes in bytes and wakes whoever waits for them; the rest of what happened is returned.
-    fn receive(&self, bytes: &[u8]) -> Result<Vec<Event>, frame::BadFrame> {
+    fn receive(&self, bytes: &[u8]) -> Result<Vec<Event>, BadFrame> {
         let mut state = self.lock();
         let mut events = state.link.receive(bytes)?;
         events.retain(|event| match event {

@@ -15,6 +15,14 @@ mod suite {
     mod policy_laws;
 }
 
+mod docker {
+    mod commands;
+    mod files;
+    mod fixture;
+    mod lifecycle;
+    mod network;
+}
+
 mod egress {
     mod addresses;
     mod endpoints;
@@ -98,3 +106,42 @@ mod kernel {
 
 // A backend is tested in full by one line here, and a function in `support/backends.rs` that starts it.
 support::instantiate::backend_suites!(local, crate::support::backends::local);
+
+// Containers take half a second each, so the contract is gone through once; the attacks are made by both callers.
+mod docker_runc {
+    #[test]
+    fn nothing_gets_through() {
+        let name = fullsend_testkit::test_name!();
+        crate::escape::suite::nothing_gets_through(name, crate::support::backends::docker);
+    }
+
+    crate::support::instantiate::contract_suite!(
+        crate::support::backends::docker,
+        crate::support::caller::Caller::Itself
+    );
+}
+
+// Of the contract what a kernel of its own may change. That of runsc does not reap for others than process 1, so commands
+// do not run side by side, and the host does not see its processes, which many tests look for.
+mod docker_runsc {
+    crate::support::instantiate::backend_tests! {
+        crate::support::backends::docker_runsc, crate::support::caller::Caller::Itself;
+        contract::commands: [
+            exit_codes_are_the_commands, a_signal_is_told_from_an_exit_code, long_arguments_arrive,
+            what_cannot_be_started_is_an_error, output_is_byte_exact, both_streams_can_be_full_at_once,
+            standard_input_may_be_large_and_anything, input_that_nobody_reads_is_no_error,
+        ];
+        contract::environment: [
+            memory_and_outputs_are_named_and_real, the_usual_places_are_writable,
+            there_is_no_terminal_unless_asked_for, an_unknown_call_is_not_there,
+        ];
+        contract::network: [there_is_no_network_by_default, sessions_do_not_reach_each_other];
+        contract::snapshots: [
+            a_session_goes_back_to_its_snapshot, forks_go_their_own_ways, an_overlay_is_part_of_the_snapshot,
+            resume_wakes_a_suspended_session,
+        ];
+        contract::streaming: [
+            output_comes_while_the_command_runs, signals_reach_the_command, a_terminal_changes_its_size,
+        ];
+    }
+}

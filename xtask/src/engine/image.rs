@@ -11,10 +11,13 @@ use crate::repo::Repo;
 use crate::setup::in_path;
 
 /// Directories that every image has; mounts need their targets to exist when the root is read-only.
-const DIRECTORIES: [&str; 9] = ["bin", "etc", "tmp", "proc", "sys", "dev", "run", "usr/lib", "var/tmp"];
+const DIRECTORIES: [&str; 9] = ["usr/bin", "etc", "tmp", "proc", "sys", "dev", "run", "usr/lib", "var/tmp"];
 
 /// Programs beyond busybox that are worth having where the machine has them, with the libraries they load.
-const PROGRAMS: [&str; 3] = ["/usr/bin/bash", "/usr/bin/curl", "/usr/bin/python3"];
+const PROGRAMS: &str = "bash cat cksum cp curl cut date dd env find git grep head id ln ls mkdir mkfifo mktemp mv od \
+    python3 readlink rm sed seq setsid sh sleep sort stat stty tail tar tee timeout touch tr tty unshare wc xargs";
+/// Data that programs read; a directory or file that the machine does not have is left out.
+const DATA: [&str; 1] = ["/usr/share/zoneinfo/Europe"];
 
 /// Puts the image into the engine that `docker` speaks to.
 pub(super) fn import(repo: &Repo, docker: impl Fn(&[&str]) -> Command) -> Result<()> {
@@ -29,16 +32,25 @@ fn fill(root: &Path) -> Result<()> {
         std::fs::create_dir_all(root.join(directory))?;
     }
     let busybox = in_path("busybox").context("there is no busybox to make the test image of")?;
-    std::fs::copy(&busybox, root.join("bin/busybox"))?;
+    std::fs::copy(&busybox, root.join("usr/bin/busybox"))?;
     let applets = process::capture(Command::new(&busybox).arg("--list"))?;
     for applet in applets.lines().filter(|applet| *applet != "busybox") {
-        std::os::unix::fs::symlink("busybox", root.join("bin").join(applet))?;
+        std::os::unix::fs::symlink("busybox", root.join("usr/bin").join(applet))?;
     }
-    std::os::unix::fs::symlink("../bin", root.join("usr/bin"))?;
+    for (link, target) in
+        [("bin", "usr/bin"), ("sbin", "usr/bin"), ("lib", "usr/lib"), ("lib64", "usr/lib64")]
+    {
+        std::fs::create_dir_all(root.join(target))?;
+        std::os::unix::fs::symlink(target, root.join(link))?;
+    }
     std::fs::write(root.join("etc/passwd"), "root:x:0:0::/:/bin/sh\n")?;
     std::fs::write(root.join("etc/nsswitch.conf"), "hosts: files dns\n")?;
-    for program in PROGRAMS.iter().map(Path::new).filter(|program| program.is_file()) {
-        add_program(root, program)?;
+    let programs = PROGRAMS.split_whitespace().map(|name| Path::new("/usr/bin").join(name));
+    for program in programs.filter(|program| program.is_file()) {
+        add_program(root, &program)?;
+    }
+    for data in DATA.iter().map(Path::new).filter(|data| data.is_dir()) {
+        copy_tree(data, &root.join(data.strip_prefix("/")?))?;
     }
     add_python_library(root)
 }
@@ -46,7 +58,7 @@ fn fill(root: &Path) -> Result<()> {
 /// A program and everything the dynamic linker would load for it.
 fn add_program(root: &Path, program: &Path) -> Result<()> {
     let name = program.file_name().context("a program has a name")?;
-    let place = root.join("bin").join(name);
+    let place = root.join("usr/bin").join(name);
     // Busybox has applets of some of these names.
     if place.is_symlink() {
         std::fs::remove_file(&place)?;

@@ -9,6 +9,7 @@
 //! * [`wire`]: the messages, shared with the host side
 //! * [`launcher`]: lives as long as the backend and clones a process 1 for each session
 //! * [`setup`]: what a process 1 does before it is locked in: file systems, network, limits, Landlock, seccomp
+//! * [`container`]: the same for a container, where an engine has done most of it
 //! * [`server`]: what it does afterwards: start commands, reap, kill
 //!
 //! # Invariants
@@ -22,10 +23,14 @@
 //! It trusts the host side and nothing else; it reads no configuration and writes no files outside the new root.
 
 pub mod channel;
+pub mod container;
 pub mod kernel;
 pub mod launcher;
 pub mod lockdown;
+pub mod mux;
+pub mod owners;
 pub mod processes;
+pub mod relay;
 pub mod rootfs;
 pub mod server;
 pub mod setup;

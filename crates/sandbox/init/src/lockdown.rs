@@ -16,7 +16,8 @@ pub fn limit(plan: &Plan) -> Result<(), Failure> {
     for limit in &plan.limits {
         let resource = resource(limit.resource)?;
         let value = rustix::process::Rlimit { current: Some(limit.value), maximum: Some(limit.value) };
-        rustix::process::setrlimit(resource, value).map_err(doing(format!("limiting {resource:?}")))?;
+        rustix::process::setrlimit(resource, value)
+            .map_err(|error| doing(format!("limiting {resource:?}"))(error))?;
     }
     if plan.processors > 0 {
         use_processors(plan.processors).map_err(doing("limiting processors"))
@@ -97,15 +98,15 @@ pub fn restrict_files(landlock: Option<&Landlock>) -> Result<(), Failure> {
     let Some(landlock) = landlock else { return Ok(()) };
     let ruleset = Ruleset::new(landlock.handled, landlock.scoped).map_err(doing("making Landlock rules"))?;
     for rule in &landlock.rules {
-        let about = || format!("allowing access to {}", rule.path);
+        let failed = |error: io::Error| doing(format!("allowing access to {}", rule.path))(error);
         match rustix::fs::open(
             rule.path.0.as_slice(),
             OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW,
             Mode::empty(),
         ) {
-            Ok(beneath) => ruleset.allow(beneath.as_fd(), rule.access).map_err(doing(about()))?,
+            Ok(beneath) => ruleset.allow(beneath.as_fd(), rule.access).map_err(failed)?,
             Err(rustix::io::Errno::NOENT) => {}
-            Err(error) => return Err(doing(about())(error)),
+            Err(error) => return Err(failed(error.into())),
         }
     }
     ruleset.restrict().map_err(doing("putting Landlock rules in force"))
@@ -135,6 +136,27 @@ pub fn verify(plan: &Plan) -> Result<(), Failure> {
         "the user is not the host's root",
     )?;
     if plan.own_network == 1 { verify_network() } else { Ok(()) }
+}
+
+/// Hides process 1 and looks at what the container engine was told to take away.
+pub fn verify_container(plan: &Plan) -> Result<(), Failure> {
+    rustix::thread::set_no_new_privs(true).map_err(doing("giving up new privileges"))?;
+    let hidden = rustix::process::DumpableBehavior::NotDumpable;
+    rustix::process::set_dumpable_behavior(hidden).map_err(doing("hiding process 1 from commands"))?;
+    require(rustix::process::getpid().is_init(), "this is process 1 of the container")?;
+    let capabilities = rustix::thread::capabilities(None).map_err(doing("reading capabilities"))?;
+    require(capabilities == no_capabilities(), "capabilities are gone")?;
+    require(bounding_set_is_empty(), "no capability can be had")?;
+    require(rustix::process::geteuid().as_raw() == plan.user, "the user is the session's")?;
+    let root = rustix::fs::open("/.fullsend-check", OFlags::CREATE | OFlags::WRONLY, Mode::empty());
+    require(root.is_err(), "the root cannot be written")?;
+    if plan.own_network == 1 { verify_network() } else { Ok(()) }
+}
+
+fn bounding_set_is_empty() -> bool {
+    let set = |number: u32| CapabilitySet::from_bits_retain(1 << number);
+    // Numbers that the kernel does not know are an error, which is as good as no.
+    !(0..64).any(|number| rustix::thread::capability_is_in_bounding_set(set(number)).unwrap_or(false))
 }
 
 /// Nothing outside can be reached: not even the attempt finds a route.

@@ -2,13 +2,13 @@
 //!
 //! Usually one command runs at a time, as a child of process 1, and whatever it leaves behind becomes a child of
 //! process 1 too: when the command is over, so is everyone. A command that is started while others run gets a
-//! [`reaper`] of its own that inherits what it leaves behind, so that its processes can be told from theirs.
+//! reaper of its own that inherits what it leaves behind, so that its processes can be told from theirs.
 
 mod reaper;
 mod start;
 
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
 
@@ -20,8 +20,53 @@ use crate::wire::{Event, Order};
 use reaper::{Note, Reaper};
 use start::Command;
 
+/// How process 1 hears from the host and reports to it.
+pub trait Control {
+    /// Gets ready to wait.
+    fn prepare(&mut self) -> io::Result<()>;
+
+    /// Adds what is to be waited for.
+    fn watch<'a>(&'a self, into: &mut Vec<PollFd<'a>>);
+
+    /// Takes in what has arrived; `ready` tells for each descriptor that was waited for whether something happened.
+    fn hear(&mut self, ready: &[bool]) -> io::Result<Heard>;
+
+    /// Reports to the host, with descriptors.
+    fn send(&self, event: &Event, descriptors: &[BorrowedFd<'_>]) -> io::Result<()>;
+}
+
+/// What was heard from the host.
+#[derive(Debug)]
+pub enum Heard {
+    /// What to do, with descriptors; maybe nothing.
+    Orders(Vec<(Order, Vec<OwnedFd>)>),
+    /// The host is gone.
+    Gone,
+}
+
+impl Control for Channel {
+    fn prepare(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn watch<'a>(&'a self, into: &mut Vec<PollFd<'a>>) {
+        into.push(PollFd::new(self, PollFlags::IN));
+    }
+
+    fn hear(&mut self, ready: &[bool]) -> io::Result<Heard> {
+        if !ready.contains(&true) {
+            return Ok(Heard::Orders(Vec::new()));
+        }
+        Ok(self.receive::<Order>()?.map_or(Heard::Gone, |order| Heard::Orders(vec![order])))
+    }
+
+    fn send(&self, event: &Event, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        Self::send(self, event, descriptors)
+    }
+}
+
 /// Serves until the host is gone. The end of process 1 is the end of every process of the session.
-pub fn run(control: Channel) -> i32 {
+pub fn run(control: impl Control) -> i32 {
     match Server::new(control).and_then(|mut server| server.serve()) {
         Ok(()) => 0,
         Err(_) => 1,
@@ -36,8 +81,8 @@ struct Direct {
     keep_background: bool,
 }
 
-struct Server {
-    control: Channel,
+struct Server<C> {
+    control: C,
     children: OwnedFd,
     direct: Option<Direct>,
     /// Processes that a direct command has left behind, and that may live on.
@@ -45,8 +90,8 @@ struct Server {
     reapers: Vec<Reaper>,
 }
 
-impl Server {
-    fn new(control: Channel) -> io::Result<Self> {
+impl<C: Control> Server<C> {
+    fn new(control: C) -> io::Result<Self> {
         signals::remember_children()?;
         let children = signals::children_descriptor()?;
         Ok(Self { control, children, direct: None, background: false, reapers: Vec::new() })
@@ -54,26 +99,28 @@ impl Server {
 
     fn serve(&mut self) -> io::Result<()> {
         loop {
+            self.control.prepare()?;
             let ready = self.wait()?;
             if ready.children {
                 self.reap()?;
             }
             self.hear_reapers(&ready.reapers)?;
-            if ready.control {
-                match self.control.receive::<Order>()? {
-                    Some((order, descriptors)) => self.obey(order, descriptors)?,
-                    None => return Ok(()),
+            match self.control.hear(&ready.control)? {
+                Heard::Gone => return Ok(()),
+                Heard::Orders(orders) => {
+                    for (order, descriptors) in orders {
+                        self.obey(order, descriptors)?;
+                    }
                 }
             }
         }
     }
 
     fn wait(&self) -> io::Result<Ready> {
-        let mut polled: Vec<PollFd<'_>> = [self.control.as_fd(), self.children.as_fd()]
-            .into_iter()
-            .chain(self.reapers.iter().map(Reaper::notes))
-            .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN))
-            .collect();
+        let own = std::iter::once(self.children.as_fd()).chain(self.reapers.iter().map(Reaper::notes));
+        let mut polled: Vec<PollFd<'_>> =
+            own.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN)).collect();
+        self.control.watch(&mut polled);
         loop {
             match poll(&mut polled, None) {
                 Ok(_) => break,
@@ -82,9 +129,9 @@ impl Server {
             }
         }
         let mut happened = polled.iter().map(|entry| !entry.revents().is_empty());
-        let control = happened.next().unwrap_or(false);
         let children = happened.next().unwrap_or(false);
-        Ok(Ready { control, children, reapers: happened.collect() })
+        let reapers = happened.by_ref().take(self.reapers.len()).collect();
+        Ok(Ready { children, reapers, control: happened.collect() })
     }
 
     fn obey(&mut self, order: Order, descriptors: Vec<OwnedFd>) -> io::Result<()> {
@@ -278,7 +325,7 @@ impl Server {
 }
 
 struct Ready {
-    control: bool,
     children: bool,
     reapers: Vec<bool>,
+    control: Vec<bool>,
 }

@@ -137,5 +137,85 @@ choices! {
     }
 }
 
+choices! {
+    /// From the host into a container, where descriptors cannot be passed and streams of the channel stand for them.
+    pub enum Inward {
+        /// Lock in; the parts of the plan that a container engine carries out are empty.
+        Go = 1 {
+            /// What to do.
+            plan: Plan
+        },
+        /// An order.
+        Order = 2 {
+            /// The order.
+            order: Order,
+            /// The streams in place of its descriptors.
+            streams: Vec<u32>
+        },
+        /// The terminal behind a stream has another size now.
+        Resize = 3 {
+            /// The stream.
+            stream: u32,
+            /// Lines.
+            rows: u32,
+            /// Characters in a line.
+            columns: u32
+        },
+        /// Answers a datagram.
+        Reply = 4 {
+            /// The listener that it came to.
+            listener: u32,
+            /// Who is answered: an IPv4 address as a number.
+            address: u32,
+            /// And a port.
+            port: u32,
+            /// The answer.
+            payload: Blob
+        },
+    }
+}
+
+choices! {
+    /// From inside a container to the host.
+    pub enum Outward {
+        /// A report.
+        Event = 1 {
+            /// The report.
+            event: Event,
+            /// The streams in place of its descriptors.
+            streams: Vec<u32>,
+            /// With the end of a command: 1 when a process was killed for lack of memory since the last report.
+            memory: u32,
+            /// With the end of a command: 1 when the container had no room for a process since the last report.
+            processes: u32
+        },
+        /// A datagram has come.
+        Query = 2 {
+            /// The listener that it came to.
+            listener: u32,
+            /// From whom: an IPv4 address as a number.
+            address: u32,
+            /// And a port.
+            port: u32,
+            /// What it says.
+            payload: Blob
+        },
+    }
+}
+
+record! {
+    /// A connection inside a container, as the beginning of its stream says.
+    pub struct Arrival {
+        /// The listener that it came to.
+        pub listener: u32,
+        /// The IPv4 address that it was made to, as a number.
+        pub address: u32,
+        /// The port that it was made to.
+        pub port: u32,
+        /// The port that it came from.
+        pub peer_port: u32,
+    }
+}
+
 #[cfg(test)]
 mod tests;

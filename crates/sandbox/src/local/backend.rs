@@ -20,6 +20,7 @@ use super::launcher::Launcher;
 use super::probe::Probe;
 use super::session::Session;
 use super::state::{Record, State};
+use super::view::Base;
 use crate::cgroup::Cgroups;
 use crate::contract::{Pending, Running, SandboxBackend};
 use crate::error::SandboxError;
@@ -79,6 +80,7 @@ pub(crate) struct Shared {
     pub(crate) endpoint_roots: Vec<CertificateDer<'static>>,
     cgroups: OnceLock<Cgroups>,
     probe: OnceLock<Probe>,
+    base: OnceLock<Base>,
 }
 
 impl Shared {
@@ -97,6 +99,11 @@ impl Shared {
 
     fn probe(&self) -> &Probe {
         self.probe.get_or_init(|| Probe::run(self.state.root()))
+    }
+
+    /// What sessions see of this machine.
+    pub(crate) fn base(&self) -> &Base {
+        self.base.get_or_init(Base::of_this_machine)
     }
 
     pub(crate) fn group_name(&self, id: &SandboxSessionId) -> String {
@@ -118,6 +125,7 @@ impl LocalBackend {
             endpoint_roots: config.endpoint_roots,
             cgroups: OnceLock::new(),
             probe: OnceLock::new(),
+            base: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared), sessions: Mutex::default() })
     }
@@ -168,8 +176,12 @@ impl LocalBackend {
         lock: super::state::SessionLock,
     ) -> Result<SandboxSession, SandboxError> {
         let mut session = Session::new(&self.shared, id.clone(), record, lock)?;
-        self.shared.state.write(id, &session.record)?;
-        session.ensure_live(&self.shared).await?;
+        let record = session.record.clone();
+        // Written while the launcher works. A session that has no record yet is one that nobody will ask for.
+        let written = async { self.shared.state.write(id, &record) };
+        let (live, written) = tokio::join!(session.ensure_live(&self.shared), written);
+        live?;
+        written?;
         session.state = SandboxState::Running;
         let described = session.describe(&self.shared);
         self.add(session);

@@ -3,16 +3,19 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use fullsend_sandbox_init::mux::link::Input;
+
 use super::Shared;
-use super::link::Input;
 
 /// A stream. Shutting it down ends what is written; dropping it cuts what is not at its end.
 #[derive(Debug)]
-pub struct MuxStream {
+pub(crate) struct MuxStream {
     number: u32,
     shared: Arc<Shared>,
 }
@@ -23,17 +26,36 @@ impl MuxStream {
     }
 
     /// What messages call this stream.
-    pub fn number(&self) -> u32 {
+    pub(crate) fn number(&self) -> u32 {
         self.number
     }
-}
 
-impl AsyncRead for MuxStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    /// The bytes that have arrived, as soon as there are any; `None` at the end. Nothing is lost if the future is dropped.
+    pub(crate) async fn chunk(&self) -> io::Result<Option<Bytes>> {
+        std::future::poll_fn(|context| {
+            let available = self.shared.lock().link.available(self.number);
+            let mut bytes = vec![0; available.max(1)];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            ready!(self.poll_input(context, &mut buffer))?;
+            let count = buffer.filled().len();
+            bytes.truncate(count);
+            Poll::Ready(Ok((count > 0).then(|| bytes.into())))
+        })
+        .await
+    }
+
+    /// Hands over some bytes, as soon as there is room, and says how many.
+    pub(crate) async fn push(&self, bytes: &[u8]) -> io::Result<usize> {
+        std::future::poll_fn(|context| self.poll_output(context, bytes)).await
+    }
+
+    /// Ends what is written, like shutting down.
+    pub(crate) fn finish(&self) {
+        self.shared.lock().link.finish(self.number);
+        self.shared.send.notify_one();
+    }
+
+    fn poll_input(&self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let mut state = self.shared.lock();
         match state.link.read(self.number, buffer.initialize_unfilled()) {
             Input::Bytes(count) => {
@@ -51,10 +73,8 @@ impl AsyncRead for MuxStream {
             }
         }
     }
-}
 
-impl AsyncWrite for MuxStream {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_output(&self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut state = self.shared.lock();
         state.check_open()?;
         match state.link.write(self.number, bytes) {
@@ -70,6 +90,22 @@ impl AsyncWrite for MuxStream {
             None => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
         }
     }
+}
+
+impl AsyncRead for MuxStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.poll_input(context, buffer)
+    }
+}
+
+impl AsyncWrite for MuxStream {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_output(context, bytes)
+    }
 
     /// Accepted bytes are on their way already.
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -77,8 +113,7 @@ impl AsyncWrite for MuxStream {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.shared.lock().link.finish(self.number);
-        self.shared.send.notify_one();
+        self.finish();
         Poll::Ready(Ok(()))
     }
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::time::timeout;
 
-use super::link::Side;
-use super::{Incoming, Mux, Opened};
+use super::{Incoming, Mux, Opened, Side};
 
 /// Far longer than anything here takes; only a deadlock reaches it.
 const STUCK: Duration = Duration::from_secs(30);

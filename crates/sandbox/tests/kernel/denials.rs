@@ -20,6 +20,7 @@ fn paths(result: &ExecResult) -> Vec<(&str, &str, &str)> {
 
 pub(crate) async fn refused_calls_are_named(cx: &Context) {
     let id = cx.session().await;
+    cx.backend.suspend(&id).await.unwrap();
     let result = cx.sh(&id, "unshare -U true; exit 0").await;
     let [denial] = result.denials.as_slice() else { panic!("{result:?}") };
     assert_eq!(denial.what, Denied::Call { name: "unshare".to_owned() });

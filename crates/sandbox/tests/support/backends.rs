@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fullsend_sandbox::{LocalBackend, LocalConfig, SandboxBackend, SandboxError};
+use fullsend_sandbox::{
+    DockerBackend, DockerConfig, LocalBackend, LocalConfig, SandboxBackend, SandboxError,
+};
 
 /// Where a test keeps everything.
 #[derive(Debug)]
@@ -59,4 +61,26 @@ pub(crate) fn local(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
         Err(error @ SandboxError::Unsupported { .. }) => Err(error.to_string()),
         Err(error) => panic!("the backend does not start: {error}"),
     }
+}
+
+/// Containers of the engine that the environment names, on this machine's kernel.
+pub(crate) fn docker(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
+    docker_with(place, "runc")
+}
+
+/// The same, on a kernel of gVisor's.
+pub(crate) fn docker_runsc(place: &Place) -> Result<Arc<dyn SandboxBackend>, String> {
+    docker_with(place, "runsc")
+}
+
+/// The image is the one that the repository's test runner makes.
+fn docker_with(place: &Place, runtime: &str) -> Result<Arc<dyn SandboxBackend>, String> {
+    let config = DockerConfig {
+        runtime: Some(runtime.to_owned()),
+        ..DockerConfig::new("fullsend-test:latest", place.state())
+    };
+    let connected = tokio::task::block_in_place(|| {
+        tokio::runtime::Handle::current().block_on(DockerBackend::connect(config))
+    });
+    connected.map(|backend| Arc::new(backend) as Arc<dyn SandboxBackend>).map_err(|error| error.to_string())
 }

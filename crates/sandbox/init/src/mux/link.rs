@@ -165,6 +165,11 @@ impl Link {
         Ok(stream)
     }
 
+    /// How many bytes of a stream have arrived and are not read.
+    pub fn available(&self, number: u32) -> usize {
+        self.streams.get(&number).map_or(0, |stream| stream.incoming.len())
+    }
+
     /// Takes received bytes of a stream.
     pub fn read(&mut self, number: u32, into: &mut [u8]) -> Input {
         let Some(stream) = self.streams.get_mut(&number) else { return Input::Cut };
@@ -370,8 +375,12 @@ impl Link {
 fn drain(from: &mut VecDeque<u8>, into: &mut [u8]) -> usize {
     let count = from.len().min(into.len());
     let (front, back) = from.as_slices();
-    for (place, byte) in into.iter_mut().zip(front.iter().chain(back)) {
-        *place = *byte;
+    let first = front.len().min(count);
+    for (place, bytes) in [(0..first, front), (first..count, back)] {
+        let length = place.len();
+        if let (Some(place), Some(bytes)) = (into.get_mut(place), bytes.get(..length)) {
+            place.copy_from_slice(bytes);
+        }
     }
     from.drain(..count);
     count
