@@ -41,6 +41,10 @@ const PAGES: &[(&str, Source)] = &[
         "docs/agent-reference.md",
         Source::Output(&["harness", "schema", "--kind", "agent", "--format", "markdown"]),
     ),
+    (
+        "docs/sandbox-policy-reference.md",
+        Source::Output(&["harness", "schema", "--kind", "sandbox-policy", "--format", "markdown"]),
+    ),
     ("docs/lint-rules.md", Source::Output(&["harness", "rules", "--format", "markdown"])),
     ("docs/harness.schema.json", Source::Output(&["harness", "schema", "--kind", "harness"])),
     ("docs/cli-reference.md", Source::HelpTree),

@@ -9,6 +9,7 @@ use fullsend_harness::value::Platform;
 
 pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand, SandboxExecArgs,
+    SandboxPolicyArgs,
 };
 use crate::environment;
 
@@ -288,6 +289,8 @@ pub(crate) enum SchemaKind {
     Agent,
     /// A provider definition
     Provider,
+    /// The policy file of `fullsend sandbox`
+    SandboxPolicy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -35,6 +35,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Pin(args) => pin::run(&args, output),
         Command::Cache(command) => cache::run(command, output),
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
+        Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
         Command::Doctor(args) => doctor::run(&args, output),
         Command::Init(args) => init::run(&args, output),
         Command::Completions(args) => completions::run(&args, output),

@@ -14,6 +14,7 @@ mod suite {
     mod init;
     mod lint;
     mod locking;
+    mod loopback;
     mod malformed;
     mod network_messages;
     mod pinning;
@@ -21,6 +22,7 @@ mod suite {
     mod remote_bases;
     mod running;
     mod sandbox_exec;
+    mod sandbox_policy;
     mod sandbox_tty;
     mod schema;
     mod self_hosted;

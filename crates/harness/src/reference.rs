@@ -5,7 +5,7 @@ mod markdown;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::schema::{AgentDefinition, ConfigFile, HarnessFile, ProviderDefinition};
+use crate::schema::{AgentDefinition, ConfigFile, HarnessFile, ProviderDefinition, SandboxPolicy};
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum DocumentKind {
     Agent,
     /// A provider definition.
     Provider,
+    /// The policy file of a sandbox.
+    SandboxPolicy,
 }
 
 impl DocumentKind {
@@ -27,6 +29,7 @@ impl DocumentKind {
             DocumentKind::Config => "Configuration file",
             DocumentKind::Agent => "Agent definition",
             DocumentKind::Provider => "Provider definition",
+            DocumentKind::SandboxPolicy => "Sandbox policy",
         }
     }
 }
@@ -40,6 +43,7 @@ pub fn json_schema(kind: DocumentKind) -> Value {
         DocumentKind::Config => generator.into_root_schema_for::<ConfigFile>(),
         DocumentKind::Agent => generator.into_root_schema_for::<AgentDefinition>(),
         DocumentKind::Provider => generator.into_root_schema_for::<ProviderDefinition>(),
+        DocumentKind::SandboxPolicy => generator.into_root_schema_for::<SandboxPolicy>(),
     };
     let mut schema = schema.to_value();
     accept_any_scalar(&mut schema);

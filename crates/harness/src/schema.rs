@@ -1,10 +1,12 @@
-//! The documents: every key of harness files, configuration, agent definitions, providers and profiles as typed records.
+//! The documents: every key of harness files, configuration, agent definitions, providers, profiles and
+//! sandbox policies as typed records.
 
 mod agent;
 mod config;
 mod forge;
 mod harness;
 mod provider;
+mod sandbox;
 mod security;
 mod skill;
 
@@ -16,6 +18,7 @@ pub use config::{
 pub use forge::{ForgeOverlay, ForgeOverlays};
 pub use harness::{ApiServer, Env, HarnessFile, HostFile, OpenShell, ValidationLoop};
 pub use provider::{Profile, ProviderDefinition};
+pub use sandbox::{EndpointEntry, EndpointRule, HostRule, PrivateHostRange, SandboxLimits, SandboxPolicy};
 pub use security::{
     Escalation, HostScanners, LlmGuard, SandboxHooks, Security, Tirith, ToolAllowlist, Trace,
 };

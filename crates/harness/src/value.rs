@@ -20,7 +20,7 @@ pub use choice::{
 };
 pub use name::{AgentName, BareName, EnvName, HostName, ModelName, RoleName, Slug};
 pub use network::{Cidr, HostGlob};
-pub use number::{Bounded, Fraction, SandboxSeconds};
+pub use number::{Bounded, Fraction, SandboxSeconds, Seconds};
 pub use opaque::Opaque;
 pub use source::{ExecutablePath, ProviderSource, Resource};
 pub use template::Template;

@@ -47,6 +47,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 
+pub use endpoint::check_endpoint;
 pub use policy::CompiledPolicy;
 pub use resolve::{Resolve, Resolving, SystemResolver};
 

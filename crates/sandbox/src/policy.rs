@@ -96,6 +96,12 @@ impl PermissionPolicy {
         problems
     }
 
+    /// Everything that is wrong with the entries in this workspace, in order: what [`Self::lint`] finds, and files that
+    /// are not there or cannot be granted.
+    pub fn problems(&self, workspace: &Path) -> Result<Vec<PolicyProblem>, SandboxError> {
+        lower::problems(self, workspace)
+    }
+
     /// What either of the two allows.
     #[must_use]
     pub fn compose(&self, other: &Self) -> Self {

@@ -21,6 +21,21 @@ pub(crate) enum SandboxCommand {
                       command; 2 usage error."
     )]
     Exec(Box<SandboxExecArgs>),
+    /// Show what a policy file grants, without running anything
+    ///
+    /// Checks the file as `sandbox exec --policy` does: relative paths start at the current directory, and what is listed
+    /// must exist. Variables with keys need not be set.
+    Policy(SandboxPolicyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SandboxPolicyArgs {
+    /// The policy file
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
+    pub(crate) format: ShowFormat,
 }
 
 #[derive(Debug, Args)]
@@ -28,6 +43,12 @@ pub(crate) struct SandboxExecArgs {
     /// What enforces the sandbox
     #[arg(long, value_enum, default_value_t = BackendName::Local)]
     pub(crate) backend: BackendName,
+    /// Grant what this file lists; other options add to it, and their limits win
+    ///
+    /// YAML or JSON; `fullsend harness schema --kind sandbox-policy` describes it, `fullsend sandbox policy` shows what one
+    /// grants.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) policy: Option<PathBuf>,
     /// A variable for the command; nothing of your environment is passed on
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_pair)]
     pub(crate) env: Vec<(String, String)>,
@@ -38,7 +59,8 @@ pub(crate) struct SandboxExecArgs {
     /// Give the command a terminal; its error output is then part of its output
     #[arg(long)]
     pub(crate) tty: bool,
-    /// Print what is granted before the command runs, to standard error
+    /// Print what is granted before the command runs, to standard error; and if it fails, also the files it was refused,
+    /// which makes every file access slower
     #[arg(long)]
     pub(crate) explain: bool,
     /// How to print what the command does
@@ -75,7 +97,7 @@ pub(crate) struct FileArgs {
     pub(crate) overlay: Vec<PathBuf>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Network")]
 pub(crate) struct EgressArgs {
     /// A host that can be reached, or `*.domain`; without a port on 80 and 443

@@ -3,6 +3,7 @@
 pub(super) mod backend;
 mod denials;
 mod input;
+mod policy_file;
 mod relay;
 mod request;
 mod signals;
@@ -17,12 +18,13 @@ use fullsend_sandbox::{SandboxBackend, SandboxError, SandboxSession};
 use serde_json::json;
 
 use self::backend::Backend;
+use self::policy_file::PolicyFile;
 use self::relay::{Ended, Relay};
 use self::request::Wanted;
 use self::signals::Signals;
 use self::terminal::RawTerminal;
 use self::writer::Writer;
-use crate::cli::{ExecFormat, SandboxExecArgs};
+use crate::cli::{ExecFormat, SandboxExecArgs, SandboxPolicyArgs, ShowFormat};
 use crate::environment;
 use crate::exit::Exit;
 use crate::output::{Output, is_closed_pipe};
@@ -65,9 +67,25 @@ impl From<std::io::Error> for Failure {
     }
 }
 
+/// Shows what a policy file grants.
+pub(super) fn show_policy(args: &SandboxPolicyArgs, output: &mut Output) -> Result<Exit> {
+    let current = std::env::current_dir()?;
+    let policy = PolicyFile::read(&args.file, &current, output)?;
+    // That there is a key is all that is shown of it.
+    let spec = request::from_policy(&policy, &current, |_| Some(String::new()))?;
+    let explanation = explain(&spec);
+    match args.format {
+        ShowFormat::Text => output.text(&explanation.to_string())?,
+        ShowFormat::Json => output.json(&serde_json::to_value(&explanation)?)?,
+    }
+    Ok(Exit::Done)
+}
+
 /// Runs a command in a sandbox of its own.
 pub(super) fn exec(args: &SandboxExecArgs, output: &mut Output) -> Result<Exit> {
-    let wanted = request::build(args, &std::env::current_dir()?, environment::key_variable)?;
+    let current = std::env::current_dir()?;
+    let policy = args.policy.as_ref().map(|path| PolicyFile::read(path, &current, output)).transpose()?;
+    let wanted = request::build(args, policy.as_ref(), &current, environment::key_variable)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ran = runtime.block_on(run(args, wanted, output));
     // A thread that still waits for input must not hold up the end.

@@ -13,6 +13,7 @@ pub(super) fn run(args: &SchemaArgs, output: &mut Output) -> Result<Exit> {
         SchemaKind::Config => DocumentKind::Config,
         SchemaKind::Agent => DocumentKind::Agent,
         SchemaKind::Provider => DocumentKind::Provider,
+        SchemaKind::SandboxPolicy => DocumentKind::SandboxPolicy,
     };
     match args.format {
         SchemaFormat::Json => output.json(&json_schema(kind))?,

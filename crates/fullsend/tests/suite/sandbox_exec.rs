@@ -333,10 +333,45 @@ fn what_is_granted_is_printed_on_request() {
         for expected in [
             format!("/w, which is {} on the host\n", real.display()),
             "  reach  a.test on ports 80 and 443\n".to_owned(),
+            "  use    2048 processes (default)\n         4096 MiB in one file (default)\n".to_owned(),
+            "         time, processors and memory without a limit (default)\n".to_owned(),
             "Enforced by the local sandbox\n".to_owned(),
         ] {
             assert!(ran.stderr.contains(&expected), "{expected}\n{ran:?}");
         }
+    }
+}
+
+#[test]
+fn refused_paths_are_named_when_an_explanation_is_asked_for() {
+    for user in each_user(test_name!()) {
+        user.write("secret/file", "content");
+        user.write("kept/file", "content");
+        let here = fs::canonicalize(user.path()).unwrap().display().to_string();
+        let line = format!("cat {here}/secret/file; echo x > {here}/kept/new; exit 3");
+        let denied = |ran: &Ran| -> Vec<String> {
+            let lines = ran.stderr.lines().filter(|line| line.starts_with("denied: "));
+            let mut denied: Vec<String> = lines.map(|line| line.replace(&here, "HERE")).collect();
+            denied.sort();
+            denied
+        };
+        let ran = user.run(&shell(&["--explain", "--ro", "kept"], &line));
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        let expected = [
+            "denied: read access to HERE/secret/file: `HERE/secret/file` is not part of this sandbox; to allow it: read: [\"HERE/secret/file\"] (--ro HERE/secret/file)",
+            "denied: write access to HERE/kept/new: `HERE/kept/new` is in a mount that is read-only; to allow it: --rw HERE/kept:HERE/kept",
+        ];
+        assert_eq!(denied(&ran), expected);
+        // What is named is what helps.
+        let secret = format!("{here}/secret/file");
+        let kept = format!("{here}/kept:{here}/kept");
+        let allowed = user.run(&shell(&["--explain", "--ro", &secret, "--rw", &kept], &line));
+        assert_eq!((allowed.stdout.as_str(), denied(&allowed)), ("content", Vec::new()), "{allowed:?}");
+        assert!(user.path().join("kept/new").exists());
+        let unasked = user.run(&shell(&["--ro", "kept"], &line));
+        assert_eq!(denied(&unasked), Vec::<String>::new(), "watching is not free");
+        let fine = user.run(&shell(&["--explain"], &format!("cat {here}/secret/file; true")));
+        assert_eq!((fine.code, denied(&fine)), (Some(0), Vec::new()), "it did not fail");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Numbers within bounds.
 
+use std::time::Duration;
+
 use fullsend_yaml::{Diagnostic, FromNode, Node, Reader, rules};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
@@ -72,6 +74,43 @@ impl JsonSchema for SandboxSeconds {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "anyOf": [{ "const": 0 }, { "type": "integer", "minimum": 30, "maximum": 600 }] })
+    }
+}
+
+/// A length of time in seconds, fractions included, above 0.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Seconds(f64);
+
+impl Seconds {
+    /// Some thirty years: more than anybody means, and few enough for every clock.
+    const MOST: f64 = 1e9;
+
+    /// The time.
+    #[must_use]
+    pub fn get(self) -> Duration {
+        Duration::from_secs_f64(self.0)
+    }
+}
+
+impl FromNode for Seconds {
+    fn from_node(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+        let number = f64::from_node(node, reader)?;
+        let accepted = number > 0.0 && number <= Self::MOST;
+        within(number, accepted, "above 0 and at most 1000000000", node, reader).map(Self)
+    }
+}
+
+impl JsonSchema for Seconds {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Seconds".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "exclusiveMinimum": 0, "maximum": Self::MOST })
     }
 }
 

@@ -52,55 +52,80 @@ impl fmt::Debug for Service {
     }
 }
 
+/// An [`Endpoint`] taken apart.
+struct Understood {
+    target: Target,
+    base: String,
+    host_header: String,
+    /// Only with TLS.
+    server_name: Option<ServerName<'static>>,
+    headers: Vec<(String, Vec<u8>)>,
+    rules: Vec<RequestRule>,
+}
+
+/// Whether an endpoint can be offered, as far as that can be told without a connection.
+pub fn check_endpoint(endpoint: &Endpoint) -> Result<(), SandboxError> {
+    understand(endpoint).map(drop)
+}
+
+/// Messages never contain the values of headers.
+fn understand(endpoint: &Endpoint) -> Result<Understood, SandboxError> {
+    let bad = |why: &str| {
+        SandboxError::InvalidRequest(format!("endpoint `{}`: {why}", endpoint.name.escape_debug()))
+    };
+    let plain_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if endpoint.name.is_empty() || !endpoint.name.bytes().all(plain_name) {
+        return Err(bad("its name is not made of letters, digits, `-` and `_`"));
+    }
+    let (secure, rest) =
+        match (endpoint.upstream.strip_prefix("https://"), endpoint.upstream.strip_prefix("http://")) {
+            (Some(rest), _) => (true, rest),
+            (None, Some(rest)) => (false, rest),
+            (None, None) => return Err(bad("its upstream must start with `https://` or `http://`")),
+        };
+    let default_port = if secure { 443 } else { 80 };
+    let (authority, base) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let form = "its upstream must be `https://host[:port][/path]`, without user, query or dot segments";
+    let target = Target::parse(authority, Some(default_port)).ok_or_else(|| bad(form))?;
+    if plain_path(base).is_none() || !base.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(bad(form));
+    }
+    if let Host::Address(address) = target.host
+        && is_metadata(address)
+    {
+        return Err(bad("its upstream is a metadata service, which no sandbox opens"));
+    }
+    let server_name = || {
+        ServerName::try_from(target.host.plain())
+            .map_err(|_| bad("its upstream's host cannot have a certificate"))
+    };
+    let server_name = if secure { Some(server_name()?) } else { None };
+    let headers =
+        endpoint.headers.iter().map(|(name, value)| header(name, value.expose())).collect::<Option<_>>();
+    let rules = endpoint.rules.iter().map(RequestRule::compile).collect::<Result<_, _>>();
+    Ok(Understood {
+        base: base.trim_end_matches('/').to_owned(),
+        host_header: if target.port == default_port { target.host.to_string() } else { target.to_string() },
+        headers: headers
+            .ok_or_else(|| bad("one of its headers has a name or value that HTTP does not allow"))?,
+        rules: rules.map_err(|why| bad(&why))?,
+        server_name,
+        target,
+    })
+}
+
 impl Service {
-    /// Reads an endpoint. Messages never contain the values of headers.
+    /// Reads an endpoint.
     pub(super) fn prepare(endpoint: &Endpoint, tls: &Arc<ClientConfig>) -> Result<Self, SandboxError> {
-        let bad = |why: &str| {
-            SandboxError::InvalidRequest(format!("endpoint `{}`: {why}", endpoint.name.escape_debug()))
-        };
-        let plain_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-        if endpoint.name.is_empty() || !endpoint.name.bytes().all(plain_name) {
-            return Err(bad("its name is not made of letters, digits, `-` and `_`"));
-        }
-        let (secure, rest) =
-            match (endpoint.upstream.strip_prefix("https://"), endpoint.upstream.strip_prefix("http://")) {
-                (Some(rest), _) => (true, rest),
-                (None, Some(rest)) => (false, rest),
-                (None, None) => return Err(bad("its upstream must start with `https://` or `http://`")),
-            };
-        let default_port = if secure { 443 } else { 80 };
-        let (authority, base) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        let form = "its upstream must be `https://host[:port][/path]`, without user, query or dot segments";
-        let target = Target::parse(authority, Some(default_port)).ok_or_else(|| bad(form))?;
-        if plain_path(base).is_none() || !base.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(bad(form));
-        }
-        if let Host::Address(address) = target.host
-            && is_metadata(address)
-        {
-            return Err(bad("its upstream is a metadata service, which no sandbox opens"));
-        }
-        let server_name = || {
-            ServerName::try_from(target.host.plain())
-                .map_err(|_| bad("its upstream's host cannot have a certificate"))
-        };
-        let tls = if secure { Some((TlsConnector::from(Arc::clone(tls)), server_name()?)) } else { None };
-        let headers =
-            endpoint.headers.iter().map(|(name, value)| header(name, value.expose())).collect::<Option<_>>();
-        let rules = endpoint.rules.iter().map(RequestRule::compile).collect::<Result<_, _>>();
+        let Understood { target, base, host_header, server_name, headers, rules } = understand(endpoint)?;
         Ok(Self {
             name: endpoint.name.clone(),
-            base: base.trim_end_matches('/').to_owned(),
-            host_header: if target.port == default_port {
-                target.host.to_string()
-            } else {
-                target.to_string()
-            },
-            headers: headers
-                .ok_or_else(|| bad("one of its headers has a name or value that HTTP does not allow"))?,
-            rules: rules.map_err(|why| bad(&why))?,
-            tls,
             target,
+            base,
+            host_header,
+            headers,
+            rules,
+            tls: server_name.map(|name| (TlsConnector::from(Arc::clone(tls)), name)),
             idle: Mutex::default(),
         })
     }

@@ -13,7 +13,7 @@ const FILE_SIZE_MB: u32 = 4096;
 /// Private scratch space, in MiB.
 const SCRATCH_MB: u32 = 1024;
 /// Open files of a process.
-const OPEN_FILES: u64 = 65_536;
+pub(crate) const OPEN_FILES: u64 = 65_536;
 /// Bytes kept of each output stream.
 pub(crate) const OUTPUT_BYTES: u64 = 16 * MIB;
 /// Files of the scratch space; small ones take more than their bytes.
@@ -51,6 +51,21 @@ fn hard_limit(resource: rustix::process::Resource) -> u64 {
 /// Bytes of the scratch space. It is a part of the session's memory, so no more than half of that: when files fill all
 /// memory, ending processes does not free any.
 pub(crate) fn scratch_bytes(limits: &ResourceLimits) -> u64 {
+    u64::from(scratch_mb(limits)) * MIB
+}
+
+fn scratch_mb(limits: &ResourceLimits) -> u32 {
     let wanted = limits.scratch_mb.unwrap_or(SCRATCH_MB);
-    u64::from(limits.memory_mb.map_or(wanted, |memory| wanted.min(memory / 2))) * MIB
+    limits.memory_mb.map_or(wanted, |memory| wanted.min(memory / 2))
+}
+
+/// The limits that hold, with the defaults in place of what is not set. Time, processors and memory have none.
+pub(crate) fn effective(limits: &ResourceLimits) -> ResourceLimits {
+    ResourceLimits {
+        processes: Some(limits.processes.unwrap_or(PROCESSES)),
+        file_size_mb: Some(limits.file_size_mb.unwrap_or(FILE_SIZE_MB)),
+        scratch_mb: Some(scratch_mb(limits)),
+        output_bytes: Some(limits.output_bytes.unwrap_or(OUTPUT_BYTES)),
+        ..limits.clone()
+    }
 }

@@ -101,8 +101,9 @@ impl PathRules {
                 (format!("`{path}` is a system path, writable in no sandbox"), None)
             }
             (true, None) => {
-                let remedy = format!("write: [\"{place}\"] (--rw {place})");
-                (format!("`{path}` is not writable in this sandbox"), Some(remedy))
+                // The whole machine is granted to nobody.
+                let remedy = (place != "/").then(|| format!("write: [\"{place}\"] (--rw {place})"));
+                (format!("`{path}` is not writable in this sandbox"), remedy)
             }
             (false, _) => {
                 let remedy = format!("read: [\"{place}\"] (--ro {place})");

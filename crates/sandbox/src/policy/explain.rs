@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use crate::local::limits;
 use crate::spec::{
     FilesystemAccess, MEMORY_MOUNT, NetworkPolicy, OUTPUTS_MOUNT, ResourceLimits, SandboxSpec, WriteMode,
     is_at_or_below, normal_target,
@@ -30,8 +31,12 @@ pub struct Explanation {
     pub reach: Reach,
     /// Services with credentials that the session does not see.
     pub endpoints: Vec<EndpointGrant>,
-    /// How much can be used; what is not set has a default of the backend.
+    /// How much can be used, defaults included; what is not set has no limit but the machine's.
     pub limits: ResourceLimits,
+    /// Which of these limits are defaults, because the spec does not say anything.
+    pub default_limits: Vec<&'static str>,
+    /// Files that each process can have open; always the same.
+    pub open_files: u64,
     /// What is never there unless granted above.
     pub withheld: Vec<&'static str>,
 }
@@ -137,7 +142,9 @@ pub fn explain(spec: &SandboxSpec) -> Explanation {
         run: spec.programs.clone().map_or(Programs::System, Programs::Only),
         reach: reach(&spec.network_policy),
         endpoints: spec.endpoints.iter().map(endpoint).collect(),
-        limits: spec.limits.clone(),
+        limits: limits::effective(&spec.limits),
+        default_limits: unsaid(&spec.limits),
+        open_files: limits::OPEN_FILES,
         withheld: vec![
             "other files of the host",
             "other processes of the host",
@@ -145,6 +152,17 @@ pub fn explain(spec: &SandboxSpec) -> Explanation {
             "the caller's credentials",
         ],
     }
+}
+
+/// The limits with a default that a spec leaves to it.
+fn unsaid(limits: &ResourceLimits) -> Vec<&'static str> {
+    let with_default = [
+        ("processes", limits.processes.is_some()),
+        ("file_size_mb", limits.file_size_mb.is_some()),
+        ("scratch_mb", limits.scratch_mb.is_some()),
+        ("output_bytes", limits.output_bytes.is_some()),
+    ];
+    with_default.into_iter().filter(|(_, said)| !said).map(|(name, _)| name).collect()
 }
 
 fn paths(spec: &SandboxSpec) -> (Vec<PathGrant>, Vec<PathGrant>) {

@@ -16,6 +16,9 @@ pub(super) fn parse(entry: &str) -> Result<Destination, String> {
     if entry == "*" || entry == "**" {
         return Ok(Destination::Anything);
     }
+    if entry.contains("://") {
+        return Err("is a URL: write the host alone, with `:port` if needed".to_owned());
+    }
     let (host, port) = split_port(entry);
     if let Some(port) = port
         && !is_port(port)

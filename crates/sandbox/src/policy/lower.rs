@@ -74,17 +74,15 @@ pub(super) fn lower(
     workspace: &Path,
     base: SandboxSpec,
 ) -> Result<Lowered, SandboxError> {
-    let workspace = Workspace::open(workspace)?;
-    let mut lowering = Lowering::default();
-    for (list, entry) in policy.entries() {
-        match lowering.add(list, entry, &workspace) {
-            Ok(effect) => lowering.grants.push(Grant { list, entry: entry.to_owned(), effect }),
-            Err(message) => {
-                lowering.problems.push(PolicyProblem { list, entry: entry.to_owned(), message });
-            }
-        }
-    }
-    lowering.finish(base)
+    Lowering::of(policy, workspace)?.finish(base)
+}
+
+/// The entries that cannot be granted in this workspace, each for itself.
+pub(super) fn problems(
+    policy: &PermissionPolicy,
+    workspace: &Path,
+) -> Result<Vec<PolicyProblem>, SandboxError> {
+    Ok(Lowering::of(policy, workspace)?.problems)
 }
 
 /// The directory that relative entries are below.
@@ -143,6 +141,20 @@ struct Lowering {
 }
 
 impl Lowering {
+    fn of(policy: &PermissionPolicy, workspace: &Path) -> Result<Self, SandboxError> {
+        let workspace = Workspace::open(workspace)?;
+        let mut lowering = Self::default();
+        for (list, entry) in policy.entries() {
+            match lowering.add(list, entry, &workspace) {
+                Ok(effect) => lowering.grants.push(Grant { list, entry: entry.to_owned(), effect }),
+                Err(message) => {
+                    lowering.problems.push(PolicyProblem { list, entry: entry.to_owned(), message });
+                }
+            }
+        }
+        Ok(lowering)
+    }
+
     fn add(&mut self, list: PolicyList, entry: &str, workspace: &Workspace) -> Result<Effect, String> {
         match list {
             PolicyList::Read => self.add_path(entry, FilesystemAccess::ReadOnly, workspace),

@@ -72,7 +72,10 @@ A command in this sandbox can
          1 processor
          512 MiB of memory
          64 processes
-         for the rest the default limits
+         4096 MiB in one file (default)
+         256 MiB of private files (default)
+         16777216 bytes of each output, where it is kept (default)
+         up to 65536 open files in each process (default)
 It cannot see other files of the host, other processes of the host, the caller's environment variables, the caller's credentials.
 ";
     assert_eq!(explain(&rich_spec()).to_string(), expected);
@@ -87,7 +90,12 @@ A command in this sandbox can
   write  /tmp, /dev/shm, $HOME, /mnt/session/outputs (the session's own, gone with it)
   run    every program that it can read
   reach  no host
-  use    the default limits
+  use    2048 processes (default)
+         4096 MiB in one file (default)
+         1024 MiB of private files (default)
+         16777216 bytes of each output, where it is kept (default)
+         up to 65536 open files in each process (default)
+         time, processors and memory without a limit (default)
 It cannot see other files of the host, other processes of the host, the caller's environment variables, the caller's credentials.
 ";
     assert_eq!(explain(&SandboxSpec::default()).to_string(), expected);
@@ -120,7 +128,11 @@ fn the_same_is_there_as_data_without_secrets() {
     assert_eq!(value["reach"]["mode"], "hosts");
     assert_eq!(value["reach"]["allowed"][1], json!({ "host": "*.b.test", "ports": ["8443"] }));
     assert_eq!(value["endpoints"][0]["headers"], json!(["Authorization"]));
-    assert_eq!(value["limits"]["memory_mb"], 512);
+    assert_eq!(
+        (&value["limits"]["memory_mb"], &value["limits"]["file_size_mb"]),
+        (&json!(512), &json!(4096))
+    );
+    assert_eq!(value["default_limits"], json!(["file_size_mb", "scratch_mb", "output_bytes"]));
 }
 
 #[test]

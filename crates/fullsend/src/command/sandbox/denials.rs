@@ -6,6 +6,9 @@ use fullsend_yaml::printable;
 use super::relay::Ended;
 use crate::output::Output;
 
+/// How the remedy starts when a host only has to be listed.
+const ALLOW_LIST: &str = "allowed_hosts: ";
+
 /// Tells why a command may have failed; of one that succeeded there is nothing to tell.
 pub(super) fn report(ended: &Ended, output: &mut Output) {
     if ended.exit.exit_code == 0 && !ended.timed_out() {
@@ -31,16 +34,17 @@ fn denial_line(denial: &Denial) -> String {
     format!("denied: {what}{times}: {reason}{remedy}")
 }
 
-/// The option of this command, where the backend knows that something would allow it.
+/// The option of this command, where the backend knows that something would allow it; else the line of a policy file.
 fn remedy(denial: &Denial) -> Option<String> {
     let known = denial.remedy.as_ref()?;
     Some(match &denial.what {
-        Denied::Host { host, port: 80 | 443 } => format!("--allow-host {host}"),
-        Denied::Host { host, port } if host.contains(':') => format!("--allow-host [{host}]:{port}"),
-        Denied::Host { host, port } => format!("--allow-host {host}:{port}"),
-        Denied::Path { path, access } if access == "write" => format!("--rw {path}"),
-        Denied::Path { path, .. } => format!("--ro {path}"),
-        Denied::Call { .. } => known.clone(),
+        // Only this is about the list of hosts; the other lists are in policy files.
+        Denied::Host { host, port } if known.starts_with(ALLOW_LIST) => match port {
+            80 | 443 => format!("--allow-host {host}"),
+            _ if host.contains(':') => format!("--allow-host [{host}]:{port}"),
+            _ => format!("--allow-host {host}:{port}"),
+        },
+        Denied::Host { .. } | Denied::Path { .. } | Denied::Call { .. } => known.clone(),
     })
 }
 
@@ -70,28 +74,28 @@ mod tests {
         for (what, remedy, count, expected) in [
             (
                 host("a.test", 443),
-                Some("net: a.test"),
+                Some("allowed_hosts: [\"a.test\"] or --allow-host a.test"),
                 1,
                 "denied: connection to a.test:443: not listed; to allow it: --allow-host a.test",
             ),
             (
                 host("a.test", 22),
-                Some("net: a.test:22"),
+                Some("allowed_hosts: [\"a.test:22\"] or --allow-host a.test:22"),
                 3,
                 "denied: connection to a.test:22 (3 times): not listed; to allow it: --allow-host a.test:22",
+            ),
+            (
+                host("10.0.0.1", 80),
+                Some("private_hosts: []"),
+                1,
+                "denied: connection to 10.0.0.1:80: not listed; to allow it: private_hosts: []",
             ),
             (host("169.254.169.254", 80), None, 1, "denied: connection to 169.254.169.254:80: not listed"),
             (
                 path("write"),
-                Some("write: /a"),
+                Some("write: [\"/\"] (--rw /)"),
                 1,
-                "denied: write access to /a: not listed; to allow it: --rw /a",
-            ),
-            (
-                path("read"),
-                Some("read: /a"),
-                1,
-                "denied: read access to /a: not listed; to allow it: --ro /a",
+                "denied: write access to /a: not listed; to allow it: write: [\"/\"] (--rw /)",
             ),
             (Denied::Call { name: "mount".to_owned() }, None, 1, "denied: system call mount: not listed"),
         ] {

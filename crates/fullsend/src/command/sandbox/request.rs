@@ -8,9 +8,10 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Result, bail, ensure};
 use fullsend_sandbox::{
     Endpoint, ExecRequest, FilesystemAccess, FilesystemMount, NetworkPolicy, PermissionPolicy,
-    ResourceLimits, SandboxSpec, Secret,
+    ResourceLimits, SandboxSpec, Secret, WriteMode,
 };
 
+use super::policy_file::PolicyFile;
 use crate::cli::{EgressArgs, FileArgs, LimitArgs, SandboxExecArgs};
 use crate::environment;
 use crate::output::Advice;
@@ -22,16 +23,18 @@ pub(super) struct Wanted {
     pub(super) request: ExecRequest,
 }
 
-/// Puts together what the arguments ask for. Relative paths start at `current`; `key` looks up variables with keys.
+/// Puts together what a policy file and the arguments ask for. Relative paths start at `current`; `key` looks up
+/// variables with keys.
 pub(super) fn build(
     args: &SandboxExecArgs,
+    policy: Option<&PolicyFile>,
     current: &Path,
     key: impl Fn(&str) -> Option<String>,
 ) -> Result<Wanted> {
-    let mounts = mounts(&args.files, current)?;
+    let spec = spec(args, policy, current, key)?;
     let cwd = match &args.cwd {
         Some(directory) => Some(text_of(&plain(&current.join(directory)))?),
-        None => start_directory(&mounts, current)?,
+        None => start_directory(&spec.mounts, current)?,
     };
     let mut env: BTreeMap<String, String> = args.env.iter().cloned().collect();
     if args.tty
@@ -45,18 +48,94 @@ pub(super) fn build(
         args: command.collect::<Result<_>>()?,
         cwd,
         env,
-        timeout: args.limits.timeout,
+        timeout: spec.limits.wall_time,
         interactive: true,
         ..ExecRequest::default()
     };
-    let spec = SandboxSpec {
-        network_policy: network(&args.network)?,
-        mounts,
-        limits: limits(&args.limits),
-        endpoints: endpoints(&args.network, key)?,
+    Ok(Wanted { spec, request })
+}
+
+fn spec(
+    args: &SandboxExecArgs,
+    policy: Option<&PolicyFile>,
+    current: &Path,
+    key: impl Fn(&str) -> Option<String>,
+) -> Result<SandboxSpec> {
+    let unsaid = PolicyFile::default();
+    let file = policy.unwrap_or(&unsaid);
+    let mounts = mounts(&args.files, current)?;
+    let asked = SandboxSpec {
+        network_policy: network(&args.network, file)?,
+        limits: limits(&args.limits, &file.limits),
+        endpoints: endpoints(&args.network, file, key)?,
+        watch_paths: args.explain,
         ..SandboxSpec::default()
     };
-    Ok(Wanted { spec, request })
+    let Some(file) = policy else {
+        return Ok(SandboxSpec { mounts, ..asked });
+    };
+    let open =
+        if args.network.allow_network { vec!["*".to_owned()] } else { args.network.allow_host.clone() };
+    let permissions =
+        file.permissions.compose(&PermissionPolicy { net: open, ..PermissionPolicy::default() });
+    let lowered = lower(&permissions, current, asked)?;
+    ensure!(
+        lowered.programs.as_ref().is_none_or(|programs| !programs.is_empty()),
+        Advice::new(
+            format!("the sandbox policy `{}` lets nothing run", file.path.display()),
+            "list programs under `exec`, or write `exec: [\"**\"]` for all of the system's",
+        )
+    );
+    Ok(SandboxSpec { mounts: united(lowered.mounts, mounts)?, ..lowered })
+}
+
+/// What a policy file alone grants.
+pub(super) fn from_policy(
+    file: &PolicyFile,
+    current: &Path,
+    key: impl Fn(&str) -> Option<String>,
+) -> Result<SandboxSpec> {
+    let asked = SandboxSpec {
+        network_policy: network(&EgressArgs::default(), file)?,
+        limits: file.limits.clone(),
+        endpoints: endpoints(&EgressArgs::default(), file, key)?,
+        ..SandboxSpec::default()
+    };
+    lower(&file.permissions, current, asked)
+}
+
+/// Entries of the file have been checked; what is left is said in one line.
+fn lower(permissions: &PermissionPolicy, current: &Path, asked: SandboxSpec) -> Result<SandboxSpec> {
+    match permissions.lower(current, asked) {
+        Ok(lowered) => Ok(lowered.spec),
+        Err(error) => bail!("{}", error.to_string().replace("\n ", "")),
+    }
+}
+
+/// The mounts of a file and those of options. Of two for one place the one that can do more counts.
+fn united(of_file: Vec<FilesystemMount>, of_options: Vec<FilesystemMount>) -> Result<Vec<FilesystemMount>> {
+    let mut united = of_file;
+    for mount in of_options {
+        let Some(known) = united.iter_mut().find(|known| known.target == mount.target) else {
+            united.push(mount);
+            continue;
+        };
+        match (known.access, mount.access, mount.write_mode) {
+            _ if known.source != mount.source => bail!(
+                "`{}` is granted as `{}` by the policy, and as `{}` by an option",
+                mount.target,
+                known.source.display(),
+                mount.source.display()
+            ),
+            (FilesystemAccess::ReadWrite, FilesystemAccess::ReadWrite, WriteMode::Overlay) => bail!(
+                "`{}` can be changed by the policy, and only a copy of it by `--overlay`: leave one of them out",
+                mount.target
+            ),
+            (FilesystemAccess::ReadWrite, ..) => {}
+            (FilesystemAccess::ReadOnly, ..) => *known = mount,
+        }
+    }
+    Ok(united)
 }
 
 fn argument(argument: &OsString) -> Result<String> {
@@ -131,10 +210,7 @@ fn start_directory(mounts: &[FilesystemMount], current: &Path) -> Result<Option<
     Ok(mounts.iter().find(writable).map(|mount| mount.target.clone()))
 }
 
-fn network(args: &EgressArgs) -> Result<NetworkPolicy> {
-    if args.allow_network {
-        return Ok(NetworkPolicy::Unrestricted);
-    }
+fn network(args: &EgressArgs, file: &PolicyFile) -> Result<NetworkPolicy> {
     for (flag, hosts) in [("--allow-host", &args.allow_host), ("--deny-host", &args.deny_host)] {
         for host in hosts {
             ensure!(
@@ -150,16 +226,24 @@ fn network(args: &EgressArgs) -> Result<NetworkPolicy> {
             }
         }
     }
+    let denied_hosts: Vec<String> = file.denied_hosts.iter().chain(&args.deny_host).cloned().collect();
+    if args.allow_network && denied_hosts.is_empty() && file.http_rules.is_empty() {
+        return Ok(NetworkPolicy::Unrestricted);
+    }
     Ok(NetworkPolicy::Limited {
         allowed_hosts: args.allow_host.clone(),
-        denied_hosts: args.deny_host.clone(),
-        http_rules: Vec::new(),
-        private_hosts: Vec::new(),
+        denied_hosts,
+        http_rules: file.http_rules.clone(),
+        private_hosts: file.private_hosts.clone(),
     })
 }
 
-fn endpoints(args: &EgressArgs, key: impl Fn(&str) -> Option<String>) -> Result<Vec<Endpoint>> {
-    let mut endpoints: Vec<Endpoint> = Vec::new();
+fn endpoints(
+    args: &EgressArgs,
+    file: &PolicyFile,
+    key: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<Endpoint>> {
+    let mut endpoints: Vec<Endpoint> = file.endpoints.iter().map(|(endpoint, _)| endpoint.clone()).collect();
     for (name, upstream) in &args.endpoint {
         ensure!(
             endpoints.iter().all(|known| known.name != *name),
@@ -172,7 +256,9 @@ fn endpoints(args: &EgressArgs, key: impl Fn(&str) -> Option<String>) -> Result<
             rules: Vec::new(),
         });
     }
-    for (name, variable) in &args.endpoint_key {
+    let of_file = file.endpoints.iter().filter_map(|(endpoint, key)| Some((&endpoint.name, key.as_ref()?)));
+    let of_options = args.endpoint_key.iter().map(|(name, variable)| (name, variable));
+    for (name, variable) in of_file.chain(of_options) {
         let Some(endpoint) = endpoints.iter_mut().find(|endpoint| endpoint.name == *name) else {
             let help = format!("add `--endpoint {name}=URL`");
             bail!(Advice::new(
@@ -190,13 +276,14 @@ fn endpoints(args: &EgressArgs, key: impl Fn(&str) -> Option<String>) -> Result<
     Ok(endpoints)
 }
 
-fn limits(args: &LimitArgs) -> ResourceLimits {
+/// An option says it last.
+fn limits(args: &LimitArgs, file: &ResourceLimits) -> ResourceLimits {
     ResourceLimits {
-        wall_time: args.timeout,
-        cpu_count: args.cpus,
-        memory_mb: args.memory,
-        processes: args.processes,
-        ..ResourceLimits::default()
+        wall_time: args.timeout.or(file.wall_time),
+        cpu_count: args.cpus.or(file.cpu_count),
+        memory_mb: args.memory.or(file.memory_mb),
+        processes: args.processes.or(file.processes),
+        ..file.clone()
     }
 }
 

@@ -16,7 +16,7 @@ impl Display for Explanation {
         section(formatter, "write", &path_lines(&self.write))?;
         section(formatter, "run", &[program_line(&self.run)])?;
         section(formatter, "reach", &reach_lines(&self.reach, &self.endpoints))?;
-        section(formatter, "use", &limit_lines(&self.limits))?;
+        section(formatter, "use", &limit_lines(self))?;
         writeln!(formatter, "It cannot see {}.", self.withheld.join(", "))
     }
 }
@@ -118,23 +118,43 @@ fn endpoint_line(endpoint: &EndpointGrant) -> String {
     format!("{} by ${}{headers}{rules}", endpoint.upstream, endpoint.variable)
 }
 
-fn limit_lines(limits: &ResourceLimits) -> Vec<String> {
+fn limit_lines(explanation: &Explanation) -> Vec<String> {
+    let limits = &explanation.limits;
     let mut lines = Vec::new();
-    let mut add = |text: Option<String>| lines.extend(text);
-    add(limits.wall_time.map(|time| format!("{} for each command", seconds(time))));
-    add(limits.cpu_count.map(|count| counted(count, "processor", "processors")));
-    add(limits.memory_mb.map(|size| format!("{size} MiB of memory")));
-    add(limits.processes.map(|count| counted(count, "process", "processes")));
-    add(limits.file_size_mb.map(|size| format!("{size} MiB in one file")));
-    add(limits.scratch_mb.map(|size| format!("{size} MiB of private files")));
-    add(limits.output_bytes.map(|size| format!("{size} bytes of each output, as far as it is kept")));
-    add(limits
-        .idle_timeout
-        .map(|time| format!("{} without a command before it is suspended", seconds(time))));
-    lines.push(
-        if lines.is_empty() { "the default limits" } else { "for the rest the default limits" }.to_owned(),
+    let mut add = |name: &str, text: Option<String>| {
+        let note = if explanation.default_limits.contains(&name) { " (default)" } else { "" };
+        lines.extend(text.map(|text| format!("{text}{note}")));
+    };
+    add("wall_time", limits.wall_time.map(|time| format!("{} for each command", seconds(time))));
+    add("cpu_count", limits.cpu_count.map(|count| counted(count, "processor", "processors")));
+    add("memory_mb", limits.memory_mb.map(|size| format!("{size} MiB of memory")));
+    add("processes", limits.processes.map(|count| counted(count, "process", "processes")));
+    add("file_size_mb", limits.file_size_mb.map(|size| format!("{size} MiB in one file")));
+    add("scratch_mb", limits.scratch_mb.map(|size| format!("{size} MiB of private files")));
+    add(
+        "output_bytes",
+        limits.output_bytes.map(|size| format!("{size} bytes of each output, where it is kept")),
     );
+    let idle = |time| format!("{} without a command before it is suspended", seconds(time));
+    add("idle_timeout", limits.idle_timeout.map(idle));
+    lines.push(format!("up to {} open files in each process (default)", explanation.open_files));
+    lines.extend(unlimited(limits));
     lines
+}
+
+/// What has no limit unless one is set.
+fn unlimited(limits: &ResourceLimits) -> Option<String> {
+    let kinds = [
+        ("time", limits.wall_time.is_none()),
+        ("processors", limits.cpu_count.is_none()),
+        ("memory", limits.memory_mb.is_none()),
+    ];
+    let free: Vec<&str> = kinds.into_iter().filter(|(_, free)| *free).map(|(kind, _)| kind).collect();
+    let list = match free.split_last()? {
+        (last, []) => (*last).to_owned(),
+        (last, rest) => format!("{} and {last}", rest.join(", ")),
+    };
+    Some(format!("{list} without a limit (default)"))
 }
 
 fn counted(count: u32, one: &str, many: &str) -> String {

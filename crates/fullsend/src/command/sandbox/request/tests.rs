@@ -12,7 +12,7 @@ fn wanted_in(current: &Path, options: &[&str]) -> anyhow::Result<Wanted> {
     let Command::Sandbox(SandboxCommand::Exec(args)) = Cli::try_parse_from(line)?.command else {
         panic!("another command")
     };
-    build(&args, current, |name| (name == "KEY").then(|| "k3y".to_owned()))
+    build(&args, None, current, |name| (name == "KEY").then(|| "k3y".to_owned()))
 }
 
 /// A directory with `a/b` and `link` to `a`, without links in its own path.
