@@ -9,6 +9,7 @@ mod cache;
 mod lint;
 mod resolve;
 mod samples;
+mod sandbox;
 mod startup;
 
 use std::path::PathBuf;
@@ -54,6 +55,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "lint", run: lint::run },
     Benchmark { name: "cache", run: cache::run },
     Benchmark { name: "resolve", run: resolve::run },
+    Benchmark { name: "sandbox", run: sandbox::run },
 ];
 
 fn main() -> Result<()> {

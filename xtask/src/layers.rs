@@ -32,6 +32,7 @@ const ALLOWED: &[Row] = &[
             "fullsend-harness",
             "fullsend-origin",
             "fullsend-resolve",
+            "fullsend-sandbox",
             "fullsend-testkit",
             "fullsend-yaml",
         ],
