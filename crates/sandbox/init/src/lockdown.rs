@@ -16,7 +16,8 @@ pub fn limit(plan: &Plan) -> Result<(), Failure> {
     for limit in &plan.limits {
         let resource = resource(limit.resource)?;
         let value = rustix::process::Rlimit { current: Some(limit.value), maximum: Some(limit.value) };
-        rustix::process::setrlimit(resource, value).map_err(doing(format!("limiting {resource:?}")))?;
+        rustix::process::setrlimit(resource, value)
+            .map_err(|error| doing(format!("limiting {resource:?}"))(error))?;
     }
     if plan.processors > 0 {
         use_processors(plan.processors).map_err(doing("limiting processors"))
@@ -97,15 +98,15 @@ pub fn restrict_files(landlock: Option<&Landlock>) -> Result<(), Failure> {
     let Some(landlock) = landlock else { return Ok(()) };
     let ruleset = Ruleset::new(landlock.handled, landlock.scoped).map_err(doing("making Landlock rules"))?;
     for rule in &landlock.rules {
-        let about = || format!("allowing access to {}", rule.path);
+        let failed = |error: io::Error| doing(format!("allowing access to {}", rule.path))(error);
         match rustix::fs::open(
             rule.path.0.as_slice(),
             OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW,
             Mode::empty(),
         ) {
-            Ok(beneath) => ruleset.allow(beneath.as_fd(), rule.access).map_err(doing(about()))?,
+            Ok(beneath) => ruleset.allow(beneath.as_fd(), rule.access).map_err(failed)?,
             Err(rustix::io::Errno::NOENT) => {}
-            Err(error) => return Err(doing(about())(error)),
+            Err(error) => return Err(failed(error.into())),
         }
     }
     ruleset.restrict().map_err(doing("putting Landlock rules in force"))

@@ -1,10 +1,11 @@
 //! The files that a session sees: a new root in memory, filled step by step, in place of the host's.
 
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags,
     UnmountFlags,
@@ -17,8 +18,18 @@ use crate::wire::{Blob, OverlayStep, Source, Step};
 /// Something that a step can mount.
 #[derive(Debug)]
 pub struct Opened {
+    place: Place,
     /// A mount that is nowhere yet, or a plain directory; `None` for an optional source that is not there.
     descriptor: Option<OwnedFd>,
+}
+
+/// Whose directories a place lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Made by us or by the system: its path holds no links that somebody else has laid.
+    Own,
+    /// Possibly in a directory that the session or a repository controls.
+    Foreign,
 }
 
 /// Where the new root is attached while the old one is still there: any directory will do.
@@ -37,13 +48,16 @@ pub fn open_sources(sources: &[Source], prepared: Vec<OwnedFd>) -> Result<Vec<Op
 
 fn open_source(source: &Source, prepared: &mut [Option<OwnedFd>]) -> Result<Opened, Failure> {
     if let Some(mount) = prepared.get_mut(source.prepared as usize) {
-        return Ok(Opened { descriptor: mount.take() });
+        return Ok(Opened { place: Place::Foreign, descriptor: mount.take() });
     }
-    let opened = if source.identity == (0, 0) { open_system(source) } else { open_checked(source) };
+    let (place, opened) = match source.identity {
+        (0, 0) => (Place::Own, open_system(source)),
+        _ => (Place::Foreign, open_checked(source)),
+    };
     match opened {
-        Ok(descriptor) => Ok(Opened { descriptor: Some(descriptor) }),
+        Ok(descriptor) => Ok(Opened { place, descriptor: Some(descriptor) }),
         Err(error) if source.optional == 1 && error.kind() == io::ErrorKind::NotFound => {
-            Ok(Opened { descriptor: None })
+            Ok(Opened { place, descriptor: None })
         }
         Err(error) => Err(Failure { doing: format!("opening {}", source.path), error }),
     }
@@ -117,13 +131,19 @@ fn make_mount(kind: &str, options: &[(&str, String)], attributes: MountAttrFlags
 
 /// Carries out the steps in order.
 pub fn fill(root: &OwnedFd, steps: &[Step], sources: &[Opened]) -> Result<(), Failure> {
-    let filling = Filling { root: root.as_fd(), sources };
-    steps.iter().try_for_each(|step| filling.step(step))
+    let filling = Filling { root: root.as_fd(), sources, empty: OnceCell::new() };
+    // Modes are as the steps say, without a call for each that puts back what the caller's mask takes away.
+    let mask = rustix::process::umask(Mode::empty());
+    let filled = steps.iter().try_for_each(|step| filling.step(step));
+    rustix::process::umask(mask);
+    filled
 }
 
 struct Filling<'a> {
     root: BorrowedFd<'a>,
     sources: &'a [Opened],
+    /// An empty directory that is mounted somewhere; others are copies of the mount.
+    empty: OnceCell<OwnedFd>,
 }
 
 impl Filling<'_> {
@@ -140,7 +160,7 @@ impl Filling<'_> {
                     .map_err(about("linking", path))
             }
             Step::Attach { source, path } => self.attach(*source, path).map_err(about("mounting on", path)),
-            Step::Pin { path } => self.seal(path, 0).map_err(about("pinning", path)),
+            Step::Pin { path } => self.pin(path).map_err(about("pinning", path)),
             Step::Seal { path, attributes } => {
                 tolerate_absence(self.seal(path, *attributes)).map_err(about("protecting", path))
             }
@@ -160,34 +180,28 @@ impl Filling<'_> {
 
     fn directory(&self, path: &Blob, mode: u32) -> io::Result<()> {
         match rustix::fs::mkdirat(self.root, relative(path), Mode::from_raw_mode(mode)) {
-            Ok(()) => Ok(rustix::fs::chmodat(
-                self.root,
-                relative(path),
-                Mode::from_raw_mode(mode),
-                AtFlags::empty(),
-            )?),
-            Err(rustix::io::Errno::EXIST) => Ok(()),
+            Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
     fn file(&self, path: &Blob, mode: u32, content: &Blob) -> io::Result<()> {
+        let mode = Mode::from_raw_mode(mode);
+        if content.0.is_empty() {
+            return Ok(rustix::fs::mknodat(self.root, relative(path), FileType::RegularFile, mode, 0)?);
+        }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let file = rustix::fs::openat(self.root, relative(path), flags, Mode::from_raw_mode(mode))?;
-        rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))?;
+        let file = rustix::fs::openat(self.root, relative(path), flags, mode)?;
         File::from(file).write_all(&content.0)
     }
 
     fn attach(&self, source: u32, path: &Blob) -> io::Result<()> {
-        match self.source(source)? {
-            Some(mount) => self.put(mount, path),
-            None => Ok(()),
+        let source = self.sources.get(source as usize).ok_or(io::ErrorKind::InvalidInput)?;
+        match (&source.descriptor, source.place) {
+            (Some(mount), Place::Own) => self.put_plainly(mount.as_fd(), path),
+            (Some(mount), Place::Foreign) => self.put(mount.as_fd(), path),
+            (None, _) => Ok(()),
         }
-    }
-
-    fn source(&self, number: u32) -> io::Result<Option<BorrowedFd<'_>>> {
-        let opened = self.sources.get(number as usize).ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(opened.descriptor.as_ref().map(OwnedFd::as_fd))
     }
 
     /// Paths may lie in directories that the session or a repository controls: no link is followed.
@@ -203,44 +217,58 @@ impl Filling<'_> {
     }
 
     fn put(&self, mount: BorrowedFd<'_>, path: &Blob) -> io::Result<()> {
-        let target = self.target(path)?;
-        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-        Ok(rustix::mount::move_mount(mount, "", target.as_fd(), "", flags)?)
+        put_on(mount, self.target(path)?.as_fd())
     }
 
+    /// For paths in directories that are ours.
+    fn put_plainly(&self, mount: BorrowedFd<'_>, path: &Blob) -> io::Result<()> {
+        let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+        Ok(rustix::mount::move_mount(mount, "", self.root, relative(path), flags)?)
+    }
+
+    fn pin(&self, path: &Blob) -> io::Result<()> {
+        let target = self.target(path)?;
+        put_on(clone_mount(target.as_fd(), b"", 0)?.as_fd(), target.as_fd())
+    }
+
+    /// Only for what the kernel has made: processes and settings.
     fn seal(&self, path: &Blob, attributes: u64) -> io::Result<()> {
-        let target = self.target(path)?;
-        let mount = clone_mount(target.as_fd(), b"", attributes)?;
-        self.put(mount.as_fd(), path)
+        let mount = clone_mount(self.root, relative(path), attributes)?;
+        self.put_plainly(mount.as_fd(), path)
     }
 
+    /// Only for what the kernel has made, see [`Self::seal`].
     fn mask(&self, path: &Blob) -> io::Result<()> {
-        self.target(path)?;
-        let null = self.target(&Blob::from("/dev/null"))?;
-        let mount = clone_mount(null.as_fd(), b"", READ_ONLY | NO_SETUID | NO_EXECUTE)?;
-        self.put(mount.as_fd(), path)
+        let mount = clone_mount(self.root, b"dev/null", READ_ONLY | NO_SETUID | NO_EXECUTE)?;
+        self.put_plainly(mount.as_fd(), path)
     }
 
     fn empty(&self, path: &Blob) -> io::Result<()> {
-        self.target(path)?;
+        let target = self.target(path)?;
+        if let Some(empty) = self.empty.get() {
+            return put_on(clone_mount(empty.as_fd(), b"", READ_ONLY)?.as_fd(), target.as_fd());
+        }
         let mount =
             tmpfs(&[("size", "0".to_owned()), ("nr_inodes", "2".to_owned()), ("mode", "0555".to_owned())])?;
         mount_attributes::set(mount.as_fd(), READ_ONLY, None)?;
-        self.put(mount.as_fd(), path)
+        put_on(mount.as_fd(), target.as_fd())?;
+        // There is none yet, as was just seen.
+        let _ = self.empty.set(mount);
+        Ok(())
     }
 
     fn processes(&self, path: &Blob) -> io::Result<()> {
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
             | MountAttrFlags::MOUNT_ATTR_NODEV
             | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-        self.put(make_mount("proc", &[], attributes)?.as_fd(), path)
+        self.put_plainly(make_mount("proc", &[], attributes)?.as_fd(), path)
     }
 
     fn terminals(&self, path: &Blob) -> io::Result<()> {
         let options =
             [("newinstance", String::new()), ("ptmxmode", "0666".to_owned()), ("mode", "0620".to_owned())];
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-        self.put(make_mount("devpts", &options, attributes)?.as_fd(), path)
+        self.put_plainly(make_mount("devpts", &options, attributes)?.as_fd(), path)
     }
 
     /// The kernel takes the directories of an overlay by path, relative to the working directory.
@@ -294,8 +322,14 @@ fn relative(path: &Blob) -> &[u8] {
     path.0.strip_prefix(b"/").unwrap_or(&path.0)
 }
 
+fn put_on(mount: BorrowedFd<'_>, target: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    Ok(rustix::mount::move_mount(mount, "", target, "", flags)?)
+}
+
+/// Words are only put together when something has failed: there are a hundred steps.
 fn about<E: Into<io::Error>>(what: &str, path: &Blob) -> impl FnOnce(E) -> Failure {
-    doing(format!("{what} {path}"))
+    move |error| doing(format!("{what} {path}"))(error)
 }
 
 fn tolerate_absence(result: io::Result<()>) -> io::Result<()> {
