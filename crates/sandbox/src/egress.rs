@@ -121,14 +121,12 @@ impl Egress {
         let runtime = Handle::try_current().map_err(|_| {
             SandboxError::Lifecycle("the egress proxy must be started on a tokio runtime".to_owned())
         })?;
-        let tls = roots::tls_config(&config.roots)?;
-        let services = config.endpoints.iter().map(|endpoint| endpoint::Service::prepare(endpoint, &tls));
         let gate = Gate {
             policy: watch::Sender::new(Arc::new(config.policy)),
             journal: Journal::open(config.session, config.log.as_deref())?,
             resolver: config.resolver,
             names: Mutex::default(),
-            services: services.collect::<Result<_, _>>()?,
+            services: services(&config.endpoints, &config.roots)?,
             connections: AtomicU64::new(1),
             own: Mutex::default(),
         };
@@ -253,6 +251,18 @@ impl Egress {
             closing: self.closing.subscribe(),
         }
     }
+}
+
+/// Reading all certificates of the system takes longer than making a session, and most sessions have no service.
+fn services(
+    endpoints: &[Endpoint],
+    roots: &[CertificateDer<'static>],
+) -> Result<Vec<endpoint::Service>, SandboxError> {
+    if endpoints.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tls = roots::tls_config(roots)?;
+    endpoints.iter().map(|endpoint| endpoint::Service::prepare(endpoint, &tls)).collect()
 }
 
 impl Drop for Egress {
