@@ -55,6 +55,11 @@ async fn answer_all(listener: AsyncFd<OwnedFd>, seen: Arc<Mutex<BTreeMap<String,
     let listener = Arc::new(listener);
     while let Ok(mut ready) = listener.readable().await {
         ready.clear_ready();
+        match waiting(listener.get_ref()) {
+            Waiting::Calls => {}
+            Waiting::Nothing => continue,
+            Waiting::End => return,
+        }
         let (listener, seen) = (Arc::clone(&listener), Arc::clone(&seen));
         // Taking a call waits when its caller has just been killed, so it must not happen on a thread of the runtime.
         let goes_on = tokio::task::spawn_blocking(move || answer_waiting(listener.get_ref(), &seen)).await;
@@ -64,18 +69,37 @@ async fn answer_all(listener: AsyncFd<OwnedFd>, seen: Arc<Mutex<BTreeMap<String,
     }
 }
 
+/// What can be heard of the filter.
+enum Waiting {
+    Calls,
+    Nothing,
+    /// No process is left that the filter holds for.
+    End,
+}
+
+fn waiting(listener: &OwnedFd) -> Waiting {
+    let mut polled = [PollFd::new(listener, PollFlags::IN)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let happened = match poll(&mut polled, Some(&now)) {
+        Ok(_) => polled.first().map_or_else(PollFlags::empty, PollFd::revents),
+        Err(_) => return Waiting::End,
+    };
+    if happened.contains(PollFlags::IN) {
+        Waiting::Calls
+    } else if happened.contains(PollFlags::HUP) {
+        Waiting::End
+    } else {
+        Waiting::Nothing
+    }
+}
+
 /// Answers every call that waits now; says whether there can be more.
 fn answer_waiting(listener: &OwnedFd, seen: &Mutex<BTreeMap<String, u64>>) -> bool {
     loop {
-        let mut polled = [PollFd::new(listener, PollFlags::IN)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let happened = match poll(&mut polled, Some(&now)) {
-            Ok(_) => polled.first().map_or_else(PollFlags::empty, PollFd::revents),
-            Err(_) => return false,
-        };
-        if !happened.contains(PollFlags::IN) {
-            // Hung up: no process is left that the filter holds for.
-            return !happened.contains(PollFlags::HUP);
+        match waiting(listener) {
+            Waiting::Calls => {}
+            Waiting::Nothing => return true,
+            Waiting::End => return false,
         }
         let Ok(notification) = notifications::receive(listener.as_fd()) else { continue };
         remember(&notification, seen);
