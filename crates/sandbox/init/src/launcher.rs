@@ -8,6 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::OpenTreeFlags;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 use crate::channel::Channel;
 use crate::kernel::clone::{self, Cloned};
@@ -16,9 +17,8 @@ use crate::server;
 use crate::setup::{self, Failure, doing};
 use crate::wire::{Blob, Launch, Launched, Mapping, Order, Plan, Prepared};
 
-/// Everything but the network, which a plan may share.
+/// Everything but the network, which a plan may share, and mounts: those must be as they are when a session begins.
 const NAMESPACES: u64 = (libc::CLONE_NEWUSER
-    | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWIPC
     | libc::CLONE_NEWUTS
@@ -29,38 +29,107 @@ pub fn run(host: &Channel) -> io::Result<()> {
     signals::ignore_children()?;
     signals::ignore_broken_pipes()?;
     let mut owners = Owners::default();
+    let mut spare = None;
+    let mut served = 0;
     while let Some((launch, descriptors)) = host.receive::<Launch>()? {
-        match start(&launch, descriptors, &mut owners) {
+        match start(&launch, descriptors, &mut owners, spare.take()) {
             Ok((pid, pidfd)) => host.send(&Launched::Started { pid }, &[pidfd.as_fd()])?,
             Err(failure) => {
                 let answer = Launched::Failed { doing: Blob::from(&failure.doing), errno: failure.errno() };
                 host.send(&answer, &[])?;
+                continue;
             }
+        }
+        served += 1;
+        if served >= SERVED_BEFORE_SPARE {
+            // Without one the next session takes a little longer.
+            spare = Waiting::start(Shape::of(&launch)).ok();
         }
     }
     Ok(())
 }
 
-fn start(launch: &Launch, descriptors: Vec<OwnedFd>, owners: &mut Owners) -> Result<(u32, OwnedFd), Failure> {
-    let mut descriptors = descriptors.into_iter();
-    let control = descriptors.next().ok_or_else(|| missing("the control channel"))?;
-    let mounts = prepare(launch, descriptors, owners)?;
-    let network = if launch.plan.own_network == 1 { libc::CLONE_NEWNET as u64 } else { 0 };
-    match clone::clone_into(NAMESPACES | network).map_err(doing("cloning into new namespaces"))? {
-        Cloned::Child => session(&launch.plan, mounts, Channel::new(control)),
-        Cloned::Parent { pid, pidfd } => {
-            if let Some(identity) = &launch.identity {
-                map_identity(pid, &launch.plan, identity)?;
-            }
-            Ok((pid, pidfd))
+/// A host that has one session only has no use for what would be ready for the next.
+const SERVED_BEFORE_SPARE: u32 = 2;
+
+/// What must be known of a session when its process 1 is cloned.
+#[derive(Debug, PartialEq, Eq)]
+struct Shape {
+    identity: Option<Mapping>,
+    user: u32,
+    group: u32,
+    own_network: u32,
+}
+
+impl Shape {
+    fn of(launch: &Launch) -> Self {
+        Self {
+            identity: launch.identity.clone(),
+            user: launch.plan.user,
+            group: launch.plan.group,
+            own_network: launch.plan.own_network,
         }
     }
 }
 
+/// A process 1 that has its namespaces and waits for a plan. Making a network takes the kernel longer than everything
+/// else, so one is kept ready. It ends when this is dropped.
+#[derive(Debug)]
+struct Waiting {
+    shape: Shape,
+    pid: u32,
+    pidfd: OwnedFd,
+    line: Channel,
+}
+
+impl Waiting {
+    fn start(shape: Shape) -> Result<Self, Failure> {
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+            .map_err(doing("making a channel to the session"))?;
+        let network = if shape.own_network == 1 { libc::CLONE_NEWNET as u64 } else { 0 };
+        match clone::clone_into(NAMESPACES | network).map_err(doing("cloning into new namespaces"))? {
+            Cloned::Child => {
+                // Else it would not see the end of the other side.
+                drop(ours);
+                session(&Channel::new(theirs))
+            }
+            Cloned::Parent { pid, pidfd } => {
+                if let Some(identity) = &shape.identity {
+                    map_identity(pid, &shape, identity)?;
+                }
+                Ok(Self { shape, pid, pidfd, line: Channel::new(ours) })
+            }
+        }
+    }
+}
+
+fn start(
+    launch: &Launch,
+    descriptors: Vec<OwnedFd>,
+    owners: &mut Owners,
+    spare: Option<Waiting>,
+) -> Result<(u32, OwnedFd), Failure> {
+    let mut descriptors = descriptors.into_iter();
+    let control = descriptors.next().ok_or_else(|| missing("the control channel"))?;
+    let mounts = prepare(launch, descriptors, owners)?;
+    let shape = Shape::of(launch);
+    let waiting = match spare.filter(|spare| spare.shape == shape) {
+        Some(spare) => spare,
+        None => Waiting::start(shape)?,
+    };
+    let passed: Vec<BorrowedFd<'_>> =
+        std::iter::once(&control).chain(&mounts).map(|descriptor| descriptor.as_fd()).collect();
+    waiting.line.send(&launch.plan, &passed).map_err(doing("passing the plan on"))?;
+    Ok((waiting.pid, waiting.pidfd))
+}
+
 /// The life of a process 1. Never returns: the launcher's own loop must not run in it.
-fn session(plan: &Plan, mounts: Vec<OwnedFd>, control: Channel) -> ! {
+fn session(line: &Channel) -> ! {
+    let Ok(Some((plan, descriptors))) = line.receive::<Plan>() else { clone::leave(0) };
+    let mut descriptors = descriptors.into_iter();
+    let Some(control) = descriptors.next().map(Channel::new) else { clone::leave(0) };
     let code = match control.receive::<Order>() {
-        Ok(Some((Order::Go {}, _))) => match setup::enter(plan, mounts, &control) {
+        Ok(Some((Order::Go {}, _))) => match setup::enter(&plan, descriptors.collect(), &control) {
             Ok(moved) => {
                 // Its number was closed with everything else.
                 std::mem::forget(control);
@@ -77,13 +146,13 @@ fn session(plan: &Plan, mounts: Vec<OwnedFd>, control: Channel) -> ! {
 }
 
 /// Root maps another, unprivileged identity from outside: files and kernel settings of the real root stay out of reach.
-fn map_identity(pid: u32, plan: &Plan, identity: &Mapping) -> Result<(), Failure> {
+fn map_identity(pid: u32, shape: &Shape, identity: &Mapping) -> Result<(), Failure> {
     let write = |file: &str, inside: u32, outside: u32| {
         std::fs::write(format!("/proc/{pid}/{file}"), format!("{inside} {outside} 1"))
             .map_err(doing(format!("writing {file} of the session")))
     };
-    write("gid_map", plan.group, identity.group)?;
-    write("uid_map", plan.user, identity.user)
+    write("gid_map", shape.group, identity.group)?;
+    write("uid_map", shape.user, identity.user)
 }
 
 fn prepare(

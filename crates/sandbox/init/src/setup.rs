@@ -12,7 +12,7 @@ use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
 use crate::channel::Channel;
-use crate::kernel::{descriptors, loopback, signals};
+use crate::kernel::{clone, descriptors, loopback, signals};
 use crate::lockdown;
 use crate::rootfs;
 use crate::wire::{Blob, Event, Listener, ListenerKind, Mapping, Plan};
@@ -58,6 +58,7 @@ pub fn enter(plan: &Plan, prepared: Vec<OwnedFd>, control: &Channel) -> Result<C
         map_caller(plan, caller)?;
     }
     signals::ignore_broken_pipes().map_err(doing("ignoring broken pipes"))?;
+    clone::own_mounts().map_err(doing("copying mounts"))?;
     rootfs::detach_from_host().map_err(doing("making mounts private"))?;
     let sources = rootfs::open_sources(&plan.sources, prepared)?;
     become_user(plan)?;

@@ -46,6 +46,12 @@ pub fn clone_into(namespaces: u64) -> io::Result<Cloned> {
     }
 }
 
+/// Gives this process, which must have one thread only, mounts of its own: copies of those that it sees now.
+pub fn own_mounts() -> io::Result<()> {
+    // SAFETY: takes a number only; no memory is touched, and there is no other thread to share anything with.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNS) }.into()).map(drop)
+}
+
 /// Leaves at once, without running what the standard library does at exit: those things belong to the old process.
 pub fn leave(code: i32) -> ! {
     // SAFETY: ends the process; nothing is touched.
