@@ -15,6 +15,7 @@ use super::launcher::Launcher;
 use super::network::Wish;
 use super::session::Session;
 use super::state::{Kept, Record, State};
+use super::view::Base;
 use crate::cgroup::Cgroups;
 use crate::contract::{Pending, Running, SandboxBackend};
 use crate::egress::CompiledPolicy;
@@ -79,6 +80,7 @@ pub(crate) struct Shared {
     pub(crate) egress_log: Option<PathBuf>,
     pub(crate) endpoint_roots: Vec<CertificateDer<'static>>,
     cgroups: OnceLock<Cgroups>,
+    base: OnceLock<Base>,
 }
 
 impl Shared {
@@ -93,6 +95,11 @@ impl Shared {
 
     pub(crate) fn cgroups(&self) -> &Cgroups {
         self.cgroups.get_or_init(Cgroups::detect)
+    }
+
+    /// What sessions see of this machine.
+    pub(crate) fn base(&self) -> &Base {
+        self.base.get_or_init(Base::of_this_machine)
     }
 
     pub(crate) fn group_name(&self, id: &SandboxSessionId) -> String {
@@ -113,6 +120,7 @@ impl LocalBackend {
             egress_log: config.egress_log,
             endpoint_roots: config.endpoint_roots,
             cgroups: OnceLock::new(),
+            base: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared), sessions: Mutex::default() })
     }
@@ -159,8 +167,12 @@ impl LocalBackend {
     ) -> Result<SandboxSession, SandboxError> {
         let mut session = Session::new(&self.shared, id.clone(), record, lock)?;
         self.make_top(&session)?;
-        self.shared.state.write(id, &session.record)?;
-        session.ensure_live(&self.shared).await?;
+        let record = session.record.clone();
+        // Written while the launcher works. A session that has no record yet is one that nobody will ask for.
+        let written = async { self.shared.state.write(id, &record) };
+        let (live, written) = tokio::join!(session.ensure_live(&self.shared), written);
+        live?;
+        written?;
         session.state = SandboxState::Running;
         let described = session.describe(&self.shared);
         self.add(session);

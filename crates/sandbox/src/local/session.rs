@@ -151,7 +151,7 @@ impl Session {
             names: wish.names(),
             has_memory: self.mounts.iter().any(|mount| mount.target == MEMORY_MOUNT),
         };
-        let view = View::build(&wanted)?;
+        let view = View::build(shared.base(), &wanted)?;
         let filter = FilterOptions {
             internet_sockets: wish.internet_sockets(),
             fixed_processors: group.is_none() && limits.cpu_count.is_some(),
@@ -359,15 +359,22 @@ async fn bring_up(
     let (ours, theirs) =
         launcher::control_pair().map_err(SandboxError::io("cannot make a control channel"))?;
     let control = HostChannel::new(ours).map_err(SandboxError::io("cannot watch the control channel"))?;
+    let go = async || {
+        let sent = control.send(&Order::Go {}, &[]).await;
+        sent.map_err(SandboxError::io("cannot talk to the sandbox"))
+    };
+    // Said in advance where nothing has to be done to the new process first.
+    if group.is_none() {
+        go().await?;
+    }
     let newborn = shared.launcher.launch(launch, theirs.as_fd(), sources).await?;
     drop(theirs);
     if let Some(group) = group {
         group.attach(newborn.pid)?;
+        go().await?;
     }
-    let ready = async {
-        control.send(&Order::Go {}, &[]).await?;
-        control.receive::<Event>(&mut Partial::default()).await
-    };
+    let mut partial = Partial::default();
+    let ready = control.receive::<Event>(&mut partial);
     let answer = tokio::time::timeout(SETUP_PATIENCE, ready)
         .await
         .map_err(|_| SandboxError::Lifecycle("setting the sandbox up took too long".to_owned()))?;

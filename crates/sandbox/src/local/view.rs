@@ -60,6 +60,39 @@ pub(crate) struct View<'a> {
     mounted: Vec<String>,
 }
 
+/// The part that is the same for all sessions, looked up once: the system's directories, settings and devices.
+#[derive(Debug)]
+pub(crate) struct Base {
+    sources: Vec<Source>,
+    steps: Vec<Step>,
+    directories: BTreeSet<String>,
+    mounted: Vec<String>,
+}
+
+impl Base {
+    pub(crate) fn of_this_machine() -> Self {
+        let mut view = View {
+            owners: Owners::AsTheyAre,
+            sources: Vec::new(),
+            prepared: Vec::new(),
+            held: Vec::new(),
+            steps: Vec::new(),
+            directories: BTreeSet::new(),
+            mounted: Vec::new(),
+        };
+        view.skeleton();
+        view.system_directories();
+        view.settings();
+        view.devices();
+        Self {
+            sources: view.sources,
+            steps: view.steps,
+            directories: view.directories,
+            mounted: view.mounted,
+        }
+    }
+}
+
 /// Everything that decides what is seen.
 #[derive(Debug)]
 pub(crate) struct Wanted<'a> {
@@ -73,20 +106,17 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(crate) fn build(wanted: &Wanted<'a>) -> Result<Self, SandboxError> {
+    pub(crate) fn build(base: &Base, wanted: &Wanted<'a>) -> Result<Self, SandboxError> {
         let mut view = Self {
             owners: wanted.owners,
-            sources: Vec::new(),
+            sources: base.sources.clone(),
             prepared: Vec::new(),
             held: Vec::new(),
-            steps: Vec::new(),
-            directories: BTreeSet::new(),
-            mounted: Vec::new(),
+            steps: base.steps.clone(),
+            directories: base.directories.clone(),
+            mounted: base.mounted.clone(),
         };
-        view.skeleton();
-        view.system_directories();
-        view.settings(wanted.names);
-        view.devices();
+        view.name_lookup(wanted.names);
         if let Programs::Only(programs) = &wanted.programs {
             view.only_programs(programs)?;
         }

@@ -12,8 +12,9 @@ use crate::spec::{MEMORY_MOUNT, OUTPUTS_MOUNT};
 /// Programs and libraries.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store"];
 
-/// Settings that programs need and that say nothing about the host's users: certificates, the linker, fonts.
-const SETTING_DIRECTORIES: [&str; 9] = [
+/// Settings that programs need and that say nothing about the host's users: certificates, the linker, fonts. Files among
+/// them are too large to be copied for each session.
+const MOUNTED_SETTINGS: [&str; 11] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
     "/etc/crypto-policies",
@@ -23,14 +24,14 @@ const SETTING_DIRECTORIES: [&str; 9] = [
     "/etc/ssl",
     "/etc/terminfo",
     "/etc/ld.so.cache",
+    "/etc/mime.types",
+    "/etc/services",
 ];
 
 /// Copied, as they are small.
-const SETTING_FILES: [&str; 9] = [
+const COPIED_SETTINGS: [&str; 7] = [
     "/etc/ld.so.conf",
-    "/etc/mime.types",
     "/etc/protocols",
-    "/etc/services",
     "/etc/debian_version",
     "/etc/magic",
     "/etc/os-release",
@@ -95,8 +96,8 @@ impl View<'_> {
         self.attach(source, path);
     }
 
-    pub(super) fn settings(&mut self, names: Names) {
-        for path in SETTING_DIRECTORIES {
+    pub(super) fn settings(&mut self) {
+        for path in MOUNTED_SETTINGS {
             match std::fs::metadata(path) {
                 Ok(found) if found.is_dir() => self.directory(path, 0o755),
                 Ok(_) => self.file(path, b""),
@@ -105,7 +106,7 @@ impl View<'_> {
             let source = self.system_source(path, READ_ONLY | NO_SETUID | NO_DEVICES | NO_EXECUTE);
             self.attach(source, path);
         }
-        for path in SETTING_FILES {
+        for path in COPIED_SETTINGS {
             let small =
                 std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= LARGEST_SETTING);
             if let Some(content) = small.then(|| std::fs::read(path).ok()).flatten() {
@@ -125,6 +126,9 @@ impl View<'_> {
             b"passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n",
         );
         self.file("/etc/hosts", b"127.0.0.1 localhost sandbox\n::1 localhost\n");
+    }
+
+    pub(super) fn name_lookup(&mut self, names: Names) {
         self.file("/etc/resolv.conf", &resolver(names));
     }
 
