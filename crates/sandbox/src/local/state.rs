@@ -1,9 +1,9 @@
 //! What is kept of sessions on disk: records, directories that belong to them, layers of their changes.
 //!
 //! ```text
+//! <state>/sessions/<id>/                locked while a process runs the session
 //! <state>/sessions/<id>/record.json     what the session is, and its snapshots
-//! <state>/sessions/<id>/lock            held while a process runs the session
-//! <state>/sessions/<id>/owned/<n>/      directories that belong to the session
+//! <state>/sessions/<id>/owned-<n>/      directories that belong to the session
 //! <state>/sessions/<id>/kept/<snapshot>/<n>/   copies of those, one for each snapshot
 //! <state>/layers/<layer>/<n>/{upper,work}      changes of overlaid mounts; sealed ones may be shared by sessions
 //! ```
@@ -78,7 +78,7 @@ impl State {
 
     /// The directory of a mount that belongs to a session.
     pub(crate) fn owned(&self, id: &SandboxSessionId, number: usize) -> PathBuf {
-        self.session(id).join("owned").join(number.to_string())
+        self.session(id).join(format!("owned-{number}"))
     }
 
     /// Starts a session on disk.
@@ -97,12 +97,16 @@ impl State {
 
     /// Takes a session over from a process that is gone.
     pub(crate) fn lock(&self, id: &SandboxSessionId) -> Result<SessionLock, SandboxError> {
-        let path = self.session(id).join("lock");
-        if !self.session(id).is_dir() {
-            return Err(SandboxError::SessionNotFound(id.clone()));
-        }
-        let file =
-            File::create(&path).map_err(SandboxError::io(format!("cannot make `{}`", path.display())))?;
+        let path = self.session(id);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(SandboxError::SessionNotFound(id.clone()));
+            }
+            Err(source) => {
+                return Err(SandboxError::Io { doing: format!("cannot open `{}`", path.display()), source });
+            }
+        };
         match file.try_lock() {
             Ok(()) => Ok(SessionLock(file)),
             Err(_) => Err(SandboxError::InvalidRequest(format!(
@@ -226,6 +230,11 @@ impl State {
     }
 
     fn remove_unused_layers(&self) -> Result<(), SandboxError> {
+        let path = self.layers();
+        let all = names(&path).map_err(SandboxError::io(format!("cannot list `{}`", path.display())))?;
+        if all.is_empty() {
+            return Ok(());
+        }
         let mut used = BTreeSet::new();
         for id in self.ids()? {
             match self.read(&id) {
@@ -239,8 +248,6 @@ impl State {
                 }
             }
         }
-        let path = self.layers();
-        let all = names(&path).map_err(SandboxError::io(format!("cannot list `{}`", path.display())))?;
         all.iter().filter(|name| !used.contains(*name)).try_for_each(|name| tree::remove(&path.join(name)))
     }
 }
