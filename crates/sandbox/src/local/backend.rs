@@ -172,7 +172,10 @@ impl LocalBackend {
         let written = async { self.shared.state.write(id, &record) };
         let (live, written) = tokio::join!(session.ensure_live(&self.shared), written);
         live?;
-        written?;
+        if let Err(error) = written {
+            session.end_live().await;
+            return Err(error);
+        }
         session.state = SandboxState::Running;
         let described = session.describe(&self.shared);
         self.add(session);
