@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fullsend_sandbox_init::wire::{Blob, Event, Launch, Mapping, Order, Plan};
+use fullsend_sandbox_init::wire::{Blob, Event, Launch, Mapping, Order, Plan, Wire as _};
 
 use super::backend::Shared;
 use super::channel::{HostChannel, Partial};
@@ -200,8 +200,14 @@ impl Session {
             filter: Blob(filter::compile(filter)),
             notify: 1,
         };
-        let launch =
-            Launch { plan, identity: root.then(|| shared.identity.clone()), prepared: view.prepared };
+        let launch = Launch {
+            plan: Blob(plan.to_bytes()),
+            user: plan.user,
+            group: plan.group,
+            own_network: plan.own_network,
+            identity: root.then(|| shared.identity.clone()),
+            prepared: view.prepared,
+        };
         let sources: Vec<BorrowedFd<'_>> = view.held.iter().map(|source| source.descriptor()).collect();
         let born = bring_up(shared, &launch, &sources, group.as_ref()).await?;
         self.report = report(&wish, shared.landlock()?, group.as_ref(), spec);
