@@ -23,7 +23,14 @@ const ALLOWED: &[Row] = &[
     ("fullsend-resolve", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     (
         "fullsend",
-        &["fullsend-resolve", "fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"],
+        &[
+            "fullsend-resolve",
+            "fullsend-fetch",
+            "fullsend-harness",
+            "fullsend-origin",
+            "fullsend-sandbox",
+            "fullsend-yaml",
+        ],
     ),
     (
         "fullsend-bench",

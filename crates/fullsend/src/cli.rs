@@ -1,10 +1,15 @@
 //! The command line.
 
+mod sandbox;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fullsend_harness::value::Platform;
 
+pub(crate) use self::sandbox::{
+    BackendName, DoctorArgs, EgressArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand, SandboxExecArgs,
+};
 use crate::environment;
 
 /// Run AI agents from declarative harnesses, and keep promises even when the model, the repository or a skill is
@@ -42,6 +47,14 @@ pub(crate) enum Command {
     /// Look after the cache of remote resources
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Run commands where they can touch only what is granted
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
+    /// Find out what this machine can enforce
+    ///
+    /// Tries every layer of the sandbox. For what is missing it says why, and how to get it. The exit code is 1 when no
+    /// sandbox can be made.
+    Doctor(DoctorArgs),
     /// Start a `.fullsend` directory
     ///
     /// Writes a small, commented set of files that lints clean. An existing directory is never changed.

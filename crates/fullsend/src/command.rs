@@ -2,6 +2,7 @@
 
 mod cache;
 mod completions;
+mod doctor;
 mod fetch;
 mod init;
 mod lint;
@@ -9,6 +10,7 @@ mod lock;
 mod pin;
 mod remote;
 mod rules;
+mod sandbox;
 mod schema;
 mod show;
 
@@ -17,7 +19,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use fullsend_harness::workspace;
 
-use crate::cli::{Command, DirectoryArgs, HarnessCommand};
+use crate::cli::{Command, DirectoryArgs, HarnessCommand, SandboxCommand};
 use crate::exit::Exit;
 use crate::output::{Advice, Output};
 
@@ -32,6 +34,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Lock(args) => lock::run(&args, output),
         Command::Pin(args) => pin::run(&args, output),
         Command::Cache(command) => cache::run(command, output),
+        Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
+        Command::Doctor(args) => doctor::run(&args, output),
         Command::Init(args) => init::run(&args, output),
         Command::Completions(args) => completions::run(&args, output),
     }

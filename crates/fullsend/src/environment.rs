@@ -13,6 +13,15 @@ pub(crate) const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 /// When set to anything, output has no colour.
 pub(crate) const NO_COLOR: &str = "NO_COLOR";
 
+/// The kind of terminal, passed on to a command that is given one.
+pub(crate) const TERM: &str = "TERM";
+
+/// The user's home directory, below which sandboxes keep their state unless `XDG_STATE_HOME` is set.
+pub(crate) const HOME: &str = "HOME";
+
+/// The directory for state of programs.
+pub(crate) const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+
 /// Whether output may be coloured, as far as the environment is concerned.
 pub(crate) fn allows_colour() -> bool {
     std::env::var_os(NO_COLOR).is_none_or(|value| value.is_empty())
@@ -36,4 +45,22 @@ pub(crate) fn first_set(names: &[&str]) -> Option<String> {
 /// A variable that a harness refers to.
 pub(crate) fn harness_variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+/// A variable that the command line names: it holds a key, and the key itself is on no command line.
+pub(crate) fn key_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// The kind of terminal.
+pub(crate) fn terminal_kind() -> Option<String> {
+    std::env::var(TERM).ok().filter(|kind| !kind.is_empty())
+}
+
+/// Where sandboxes keep their state; none when neither variable is set to an absolute path.
+pub(crate) fn state_directory() -> Option<std::path::PathBuf> {
+    let absolute =
+        |name: &str| std::env::var_os(name).map(std::path::PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute(XDG_STATE_HOME).or_else(|| Some(absolute(HOME)?.join(".local/state")))?;
+    Some(state.join("fullsend/sandbox"))
 }

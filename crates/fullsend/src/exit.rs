@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     Usage,
     /// Whoever read the output has stopped reading; the code a shell reports for a process that SIGPIPE ended.
     ClosedPipe,
+    /// What a command in a sandbox ended with, or why there was none.
+    Command(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -22,6 +24,7 @@ impl From<Exit> for ExitCode {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::ClosedPipe => 141,
+            Exit::Command(code) => code,
         })
     }
 }

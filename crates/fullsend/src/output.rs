@@ -63,6 +63,11 @@ impl Output {
         }
     }
 
+    /// Prints what was asked for besides the result, on standard error.
+    pub(crate) fn aside(&mut self, text: &str) {
+        self.stderr(text);
+    }
+
     /// Prints why the command failed: what, the causes below it, and what to do.
     pub(crate) fn failure(&mut self, error: &Error) {
         let mut text = format!("error: {}\n", printable(error.to_string()));

@@ -9,6 +9,7 @@
 mod suite {
     mod cache;
     mod definitions;
+    mod doctor;
     mod forge_place;
     mod init;
     mod lint;
@@ -19,9 +20,12 @@ mod suite {
     mod remote;
     mod remote_bases;
     mod running;
+    mod sandbox_exec;
+    mod sandbox_tty;
     mod schema;
     mod self_hosted;
     mod show;
     mod skill_graphs;
     mod start;
+    mod users;
 }

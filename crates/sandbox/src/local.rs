@@ -13,6 +13,8 @@ mod memory;
 mod mounts;
 mod network;
 mod notify;
+mod paths;
+mod probe;
 mod process;
 mod session;
 mod state;

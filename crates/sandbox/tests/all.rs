@@ -80,5 +80,41 @@ mod faults {
     pub(crate) mod watch;
 }
 
+/// What only this machine's own kernel does.
+mod kernel {
+    pub(crate) mod denials;
+    pub(crate) mod launcher;
+    pub(crate) mod layers;
+
+    macro_rules! kernel_suite {
+        ($caller:expr) => {
+            crate::support::instantiate::backend_tests! { crate::support::backends::local, $caller;
+                kernel::denials: [
+                    refused_calls_are_named, hidden_and_read_only_paths_are_named_with_what_would_allow_them,
+                    what_works_is_not_called_refused, what_cannot_be_told_apart_is_told_of_nobody,
+                ];
+                kernel::layers: [
+                    changes_outlive_process_1, a_layer_is_shared_and_goes_with_its_last_session,
+                ];
+            }
+        };
+    }
+
+    mod as_itself {
+        kernel_suite!(crate::support::caller::Caller::Itself);
+    }
+
+    mod as_ordinary_user {
+        kernel_suite!(crate::support::caller::Caller::Ordinary);
+
+        mod alone {
+            crate::support::instantiate::backend_tests! {
+                crate::support::backends::local, crate::support::caller::Caller::Ordinary;
+                kernel::launcher: [a_dead_launcher_is_started_again];
+            }
+        }
+    }
+}
+
 // A backend is tested in full by one line here, and a function in `support/backends.rs` that starts it.
 support::instantiate::backend_suites!(local, crate::support::backends::local);

@@ -2,7 +2,7 @@
 //!
 //! Usually one command runs at a time, as a child of process 1, and whatever it leaves behind becomes a child of
 //! process 1 too: when the command is over, so is everyone. A command that is started while others run gets a
-//! [`reaper`] of its own that inherits what it leaves behind, so that its processes can be told from theirs.
+//! reaper of its own that inherits what it leaves behind, so that its processes can be told from theirs.
 
 mod reaper;
 mod start;

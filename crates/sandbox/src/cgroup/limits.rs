@@ -107,7 +107,8 @@ fn write_memory(group: &Path, version: Version, bytes: u64) -> io::Result<()> {
         Version::V2 => {
             write(group, "memory.max", &bytes)?;
             write_if_there(group, "memory.swap.max", "0")?;
-            write_if_there(group, "memory.oom.group", "1")
+            // One process is enough: the first of a session is among them, and should outlive its commands.
+            write_if_there(group, "memory.oom.group", "0")
         }
         Version::V1 => {
             write(group, "memory.limit_in_bytes", &bytes)?;

@@ -1,24 +1,29 @@
 //! The backend `local`.
 
+mod changes;
+mod idle;
+mod snapshots;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use fullsend_sandbox_init::kernel;
-use fullsend_sandbox_init::wire::{Mapping, Order};
+use fullsend_sandbox_init::wire::Mapping;
 use rustls::pki_types::CertificateDer;
 use tokio::sync::Mutex as AsyncMutex;
 use uuid::Uuid;
 
+use idle::{suspend_when_idle, wake};
+
 use super::launcher::Launcher;
-use super::network::Wish;
+use super::probe::Probe;
 use super::session::Session;
-use super::state::{Kept, Record, State};
+use super::state::{Record, State};
 use crate::cgroup::Cgroups;
 use crate::contract::{Pending, Running, SandboxBackend};
-use crate::egress::CompiledPolicy;
 use crate::error::SandboxError;
+use crate::layer::Layer;
 use crate::spec::{
     ExecRequest, FilesystemAccess, FilesystemMount, NetworkPolicy, OUTPUTS_MOUNT, SandboxCapabilities,
     SandboxSession, SandboxSessionId, SandboxSnapshot, SandboxSpec, SandboxState, WriteMode, normal_target,
@@ -28,12 +33,6 @@ pub(crate) const NAME: &str = "local";
 
 /// Names of control groups start with it; whose they are follows.
 const GROUP_PREFIX: &str = "fullsend-";
-
-/// Stacks of layers get slower to search as they grow; the kernel stops at 500.
-const MOST_LAYERS: usize = 400;
-
-/// However short the idle time is.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 
 /// How to run sandboxes on this machine.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +78,7 @@ pub(crate) struct Shared {
     pub(crate) egress_log: Option<PathBuf>,
     pub(crate) endpoint_roots: Vec<CertificateDer<'static>>,
     cgroups: OnceLock<Cgroups>,
+    probe: OnceLock<Probe>,
 }
 
 impl Shared {
@@ -93,6 +93,10 @@ impl Shared {
 
     pub(crate) fn cgroups(&self) -> &Cgroups {
         self.cgroups.get_or_init(Cgroups::detect)
+    }
+
+    fn probe(&self) -> &Probe {
+        self.probe.get_or_init(|| Probe::run(self.state.root()))
     }
 
     pub(crate) fn group_name(&self, id: &SandboxSessionId) -> String {
@@ -113,8 +117,14 @@ impl LocalBackend {
             egress_log: config.egress_log,
             endpoint_roots: config.endpoint_roots,
             cgroups: OnceLock::new(),
+            probe: OnceLock::new(),
         };
         Ok(Self { shared: Arc::new(shared), sessions: Mutex::default() })
+    }
+
+    /// Each layer of enforcement, found out by trying: what works on this machine, and what to do about what does not.
+    pub fn layers(&self) -> Vec<Layer> {
+        self.shared.probe().layers(self.shared.cgroups())
     }
 
     /// Removes what processes that were killed have left behind on disk and among control groups. Sessions with
@@ -158,7 +168,6 @@ impl LocalBackend {
         lock: super::state::SessionLock,
     ) -> Result<SandboxSession, SandboxError> {
         let mut session = Session::new(&self.shared, id.clone(), record, lock)?;
-        self.make_top(&session)?;
         self.shared.state.write(id, &session.record)?;
         session.ensure_live(&self.shared).await?;
         session.state = SandboxState::Running;
@@ -177,13 +186,6 @@ impl LocalBackend {
         }
         self.table().insert(id, Arc::clone(&entry));
         entry
-    }
-
-    fn make_top(&self, session: &Session) -> Result<(), SandboxError> {
-        match session.record.layers.first() {
-            Some(top) => self.shared.state.make_layer(top, &session.overlaid()),
-            None => Ok(()),
-        }
     }
 
     async fn start_command(
@@ -205,206 +207,6 @@ impl LocalBackend {
         Ok(Running::new(Box::new(process)))
     }
 
-    async fn attach(
-        &self,
-        id: &SandboxSessionId,
-        mount: FilesystemMount,
-    ) -> Result<SandboxSession, SandboxError> {
-        let entry = self.find(id)?;
-        let mut session = entry.session.lock().await;
-        refuse_busy(&session)?;
-        session.record.spec.mounts.push(mount);
-        let held = session.hold_mounts(&self.shared).and_then(|()| self.make_top(&session));
-        if let Err(error) = held {
-            session.record.spec.mounts.pop();
-            session.hold_mounts(&self.shared)?;
-            return Err(error);
-        }
-        session.end_live().await;
-        let begun = session.ensure_live(&self.shared).await;
-        if let Err(error) = begun.and_then(|_| self.shared.state.write(id, &session.record)) {
-            session.record.spec.mounts.pop();
-            session.end_live().await;
-            session.hold_mounts(&self.shared)?;
-            return Err(error);
-        }
-        session.state = SandboxState::Running;
-        Ok(entry.show(&session, &self.shared))
-    }
-
-    /// A list of hosts changes at once; between none, a list and the host's network a new process 1 is needed.
-    async fn change_network(&self, id: &SandboxSessionId, policy: NetworkPolicy) -> Result<(), SandboxError> {
-        let entry = self.find(id)?;
-        let mut session = entry.session.lock().await;
-        let spec = SandboxSpec { network_policy: policy, ..session.record.spec.clone() };
-        let wish = Wish::of(&spec)?;
-        let live = session.live.clone().filter(|live| live.is_running());
-        let network = live.as_ref().and_then(|live| live.network());
-        let now = match (&wish, network) {
-            (Wish::Proxy { policy, .. }, Some(network)) => {
-                network.covers(policy) || refuse_busy(&session).is_err()
-            }
-            (Wish::None, Some(_)) => true,
-            (Wish::None, None) => Wish::of(&session.record.spec).is_ok_and(|wish| matches!(wish, Wish::None)),
-            (Wish::Proxy { .. } | Wish::Host, _) => false,
-        };
-        if !now {
-            refuse_busy(&session)?;
-        }
-        // Written down first: a change that would be forgotten is not made.
-        let record = Record { spec, ..session.record.clone() };
-        self.shared.state.write(id, &record)?;
-        session.record = record;
-        match (wish, network) {
-            (Wish::Proxy { policy, .. }, Some(network)) if now => network.egress.apply(policy),
-            (Wish::None, Some(network)) => network.egress.apply(CompiledPolicy::default()),
-            _ if now => {}
-            _ => session.end_live().await,
-        }
-        session.ensure_live(&self.shared).await?;
-        entry.show(&session, &self.shared);
-        Ok(())
-    }
-
-    async fn keep(&self, id: &SandboxSessionId) -> Result<SandboxSnapshot, SandboxError> {
-        let entry = self.find(id)?;
-        let mut session = entry.session.lock().await;
-        refuse_busy(&session)?;
-        if let Some(mount) = session.direct_mount() {
-            return Err(SandboxError::Unsupported {
-                backend: NAME,
-                operation: "snapshots of directories that commands change directly",
-                reason: format!("`{}` is mounted read-write; mount it as an overlay", mount.target),
-            });
-        }
-        if session.record.layers.len() > MOST_LAYERS {
-            return Err(SandboxError::InvalidRequest(format!("session `{id}` has too many snapshots")));
-        }
-        session.end_live().await;
-        let snapshot_id = format!("{id}.{}", session.record.snapshots.len() + 1);
-        let mut record = session.record.clone();
-        record.snapshots.push(Kept { id: snapshot_id.clone(), layers: session.record.layers.clone() });
-        record.durable = true;
-        let kept = self.shared.state.keep_owned(id, &snapshot_id, &session.owned());
-        if let Err(error) = kept.and_then(|()| self.restack(&mut session, record)) {
-            // The first error is the one to tell.
-            drop(self.shared.state.discard_kept(id, &snapshot_id));
-            return Err(error);
-        }
-        Ok(SandboxSnapshot {
-            session_id: id.clone(),
-            backend: NAME.to_owned(),
-            snapshot_id,
-            metadata: [(
-                "keeps".to_owned(),
-                "files of overlaid and session-owned mounts; no processes, no scratch space".to_owned(),
-            )]
-            .into(),
-        })
-    }
-
-    /// Starts a fresh top layer over what the last snapshot of the record has sealed.
-    fn restack(&self, session: &mut Session, mut record: Record) -> Result<(), SandboxError> {
-        let sealed = record.snapshots.last().map(|kept| kept.layers.clone()).unwrap_or_default();
-        let top = format!("{}.{}", session.id, Uuid::now_v7().simple());
-        record.layers = std::iter::once(top).chain(sealed).collect();
-        std::mem::swap(&mut session.record, &mut record);
-        let made = self
-            .make_top(session)
-            .and_then(|()| session.hold_mounts(&self.shared))
-            .and_then(|()| self.shared.state.write(&session.id, &session.record));
-        if made.is_err() {
-            session.record = record;
-        }
-        made
-    }
-
-    async fn bring_back(&self, id: &SandboxSessionId) -> Result<SandboxSession, SandboxError> {
-        let entry = match self.find(id) {
-            Ok(entry) => entry,
-            Err(_) => self.load(id)?,
-        };
-        let mut session = entry.session.lock().await;
-        refuse_busy(&session)?;
-        if let Some(last) = session.record.snapshots.last().cloned() {
-            session.end_live().await;
-            let owned = session.owned();
-            self.shared.state.stage_owned(id, &last.id, id, &owned)?;
-            let record = session.record.clone();
-            if let Err(error) = self.restack(&mut session, record) {
-                // The first error is the one to tell.
-                drop(self.shared.state.discard_staged(id));
-                return Err(error);
-            }
-            self.shared.state.swap_owned(id, &owned)?;
-            session.hold_mounts(&self.shared)?;
-        }
-        session.ensure_live(&self.shared).await?;
-        wake(&mut session).await?;
-        session.state = SandboxState::Running;
-        Ok(entry.show(&session, &self.shared))
-    }
-
-    fn load(&self, id: &SandboxSessionId) -> Result<Arc<Entry>, SandboxError> {
-        let lock = self.shared.state.lock(id)?;
-        let record = self.shared.state.read(id)?;
-        Ok(self.add(Session::new(&self.shared, id.clone(), record, lock)?))
-    }
-
-    async fn branch(&self, snapshot: &SandboxSnapshot) -> Result<SandboxSession, SandboxError> {
-        let from = &snapshot.session_id;
-        if snapshot.backend != NAME {
-            let backend = snapshot.backend.escape_debug();
-            return Err(SandboxError::InvalidRequest(format!(
-                "a snapshot of the {backend} sandbox cannot be forked here"
-            )));
-        }
-        let record = match self.find(from) {
-            Ok(entry) => entry.session.lock().await.record.clone(),
-            Err(_) => self.shared.state.read(from)?,
-        };
-        let kept = record.snapshots.iter().find(|kept| kept.id == snapshot.snapshot_id).ok_or_else(|| {
-            SandboxError::InvalidRequest(format!(
-                "session `{from}` has no snapshot `{}`",
-                snapshot.snapshot_id
-            ))
-        })?;
-        let id = SandboxSessionId::new(format!("local-{}", Uuid::now_v7().simple()))?;
-        let lock = self.shared.state.create(&id)?;
-        let layers = std::iter::once(format!("{id}.0")).chain(kept.layers.iter().cloned()).collect();
-        let spec = SandboxSpec { session_id: Some(id.clone()), ..record.spec.clone() };
-        let owned: Vec<usize> = (0..spec.mounts.len())
-            .filter(|number| spec.mounts.get(*number).is_some_and(FilesystemMount::is_session_owned))
-            .collect();
-        let new = Record { spec, layers, snapshots: Vec::new(), durable: false };
-        let state = &self.shared.state;
-        let restored =
-            state.stage_owned(from, &kept.id, &id, &owned).and_then(|()| state.swap_owned(&id, &owned));
-        let begun = match restored {
-            Ok(()) => self.begin(&id, new, lock).await,
-            Err(error) => Err(error),
-        };
-        if begun.is_err() {
-            drop(self.shared.state.remove(&id));
-        }
-        begun
-    }
-
-    async fn pause(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
-        let entry = self.find(id)?;
-        let mut session = entry.session.lock().await;
-        refuse_busy(&session)?;
-        let record = Record { durable: true, ..session.record.clone() };
-        self.shared.state.write(id, &record)?;
-        session.record = record;
-        if let Some(live) = session.live.as_ref().filter(|live| live.is_running()) {
-            live.everyone(&Order::Stop {}).await?;
-        }
-        session.state = SandboxState::Suspended;
-        entry.show(&session, &self.shared);
-        Ok(())
-    }
-
     async fn end(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
         let entry = self.table().remove(id);
         let Some(entry) = entry else {
@@ -417,41 +219,6 @@ impl LocalBackend {
         session.end_live().await;
         session.state = SandboxState::Terminated;
         self.shared.state.remove(id)
-    }
-}
-
-/// Lets the processes of a suspended session go on; says whether it was suspended.
-async fn wake(session: &mut Session) -> Result<bool, SandboxError> {
-    if session.state != SandboxState::Suspended {
-        return Ok(false);
-    }
-    if let Some(live) = session.live.as_ref().filter(|live| live.is_running()) {
-        live.everyone(&Order::Continue {}).await?;
-    }
-    session.state = SandboxState::Running;
-    Ok(true)
-}
-
-/// Looks after a session until it is gone.
-async fn suspend_when_idle(entry: Weak<Entry>, shared: Arc<Shared>, timeout: Duration) {
-    let mut pause = timeout;
-    loop {
-        tokio::time::sleep(pause.max(SHORTEST_PAUSE)).await;
-        let Some(entry) = entry.upgrade() else { return };
-        let mut session = entry.session.lock().await;
-        if session.state == SandboxState::Terminated {
-            return;
-        }
-        let Some(live) = session.live.clone().filter(|live| live.is_running()) else { continue };
-        let idle = live.idle().unwrap_or_default();
-        pause = timeout.saturating_sub(idle);
-        if pause.is_zero() && session.state == SandboxState::Running {
-            if live.everyone(&Order::Stop {}).await.is_ok() {
-                session.state = SandboxState::Suspended;
-                entry.show(&session, &shared);
-            }
-            pause = timeout;
-        }
     }
 }
 
@@ -487,14 +254,7 @@ impl SandboxBackend for LocalBackend {
     }
 
     fn capabilities(&self) -> SandboxCapabilities {
-        let there = self.shared.landlock().is_ok();
-        SandboxCapabilities {
-            local_process_sandbox: there,
-            network_policy: there,
-            snapshot: there,
-            resume: there,
-            suspend_on_idle: there,
-        }
+        self.shared.probe().capabilities()
     }
 
     fn provision(&self, spec: SandboxSpec) -> Pending<'_, SandboxSession> {

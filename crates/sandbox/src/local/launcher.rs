@@ -13,11 +13,17 @@ use super::channel::{HostChannel, Partial};
 use super::image;
 use crate::error::SandboxError;
 
-/// A running launcher. It ends when this is dropped; sessions do not depend on it.
+/// The launcher of a backend, started again should it have ended. Sessions do not depend on it.
 #[derive(Debug)]
 pub(crate) struct Launcher {
-    /// One request at a time.
-    channel: Mutex<Option<HostChannel>>,
+    /// One request at a time; none after a request that was given up half-way.
+    running: Mutex<Option<RunningLauncher>>,
+}
+
+/// A process; it ends when this is dropped.
+#[derive(Debug)]
+struct RunningLauncher {
+    channel: Option<HostChannel>,
     child: Child,
 }
 
@@ -37,6 +43,37 @@ pub(crate) fn control_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 
 impl Launcher {
     pub(crate) fn start() -> Result<Self, SandboxError> {
+        Ok(Self { running: Mutex::new(Some(RunningLauncher::start()?)) })
+    }
+
+    /// Has a process 1 made. `control` is its end of its own channel, `sources` are what the launch prepares.
+    pub(crate) async fn launch(
+        &self,
+        launch: &Launch,
+        control: BorrowedFd<'_>,
+        sources: &[BorrowedFd<'_>],
+    ) -> Result<Newborn, SandboxError> {
+        let mut guard = self.running.lock().await;
+        let running = match guard.take() {
+            Some(running) => running,
+            None => RunningLauncher::start()?,
+        };
+        let descriptors: Vec<BorrowedFd<'_>> =
+            std::iter::once(control).chain(sources.iter().copied()).collect();
+        let (answer, descriptors) = running.ask(launch, &descriptors).await?;
+        *guard = Some(running);
+        match (answer, descriptors.into_iter().next()) {
+            (Launched::Started { pid }, Some(pidfd)) => Ok(Newborn { pid, pidfd }),
+            (Launched::Started { .. }, None) => {
+                Err(SandboxError::Lifecycle("the sandbox launcher sent no process descriptor".to_owned()))
+            }
+            (Launched::Failed { doing, errno }, _) => Err(failure(&doing.to_string(), errno)),
+        }
+    }
+}
+
+impl RunningLauncher {
+    fn start() -> Result<Self, SandboxError> {
         let program = image::sealed().map_err(SandboxError::io(
             "cannot keep the sandbox program in memory (a sysctl `vm.memfd_noexec` above 1 forbids it)",
         ))?;
@@ -51,38 +88,26 @@ impl Launcher {
             .spawn()
             .map_err(SandboxError::io("cannot start the sandbox launcher"))?;
         let channel = HostChannel::new(ours).map_err(SandboxError::io("cannot watch the control channel"))?;
-        Ok(Self { channel: Mutex::new(Some(channel)), child })
+        Ok(Self { channel: Some(channel), child })
     }
 
-    /// Has a process 1 made. `control` is its end of its own channel, `sources` are what the launch prepares.
-    pub(crate) async fn launch(
+    async fn ask(
         &self,
         launch: &Launch,
-        control: BorrowedFd<'_>,
-        sources: &[BorrowedFd<'_>],
-    ) -> Result<Newborn, SandboxError> {
-        let mut guard = self.channel.lock().await;
-        // Taken out meanwhile: a request that is given up half-way leaves a channel that cannot be used again.
-        let channel =
-            guard.take().ok_or_else(|| SandboxError::Lifecycle("the sandbox launcher is gone".to_owned()))?;
-        let descriptors: Vec<BorrowedFd<'_>> =
-            std::iter::once(control).chain(sources.iter().copied()).collect();
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<(Launched, Vec<OwnedFd>), SandboxError> {
+        let gone = || {
+            SandboxError::Lifecycle(
+                "the sandbox launcher has ended; the next session starts it again".to_owned(),
+            )
+        };
+        let channel = self.channel.as_ref().ok_or_else(gone)?;
         let exchange = async {
-            channel.send(launch, &descriptors).await?;
+            channel.send(launch, descriptors).await?;
             channel.receive::<Launched>(&mut Partial::default()).await
         };
         let answer = exchange.await.map_err(SandboxError::io("cannot talk to the sandbox launcher"))?;
-        let Some((answer, descriptors)) = answer else {
-            return Err(SandboxError::Lifecycle("the sandbox launcher has ended unexpectedly".to_owned()));
-        };
-        *guard = Some(channel);
-        match (answer, descriptors.into_iter().next()) {
-            (Launched::Started { pid }, Some(pidfd)) => Ok(Newborn { pid, pidfd }),
-            (Launched::Started { .. }, None) => {
-                Err(SandboxError::Lifecycle("the sandbox launcher sent no process descriptor".to_owned()))
-            }
-            (Launched::Failed { doing, errno }, _) => Err(failure(&doing.to_string(), errno)),
-        }
+        answer.ok_or_else(gone)
     }
 }
 
@@ -92,10 +117,10 @@ pub(crate) fn failure(doing: &str, errno: u32) -> SandboxError {
     SandboxError::Lifecycle(format!("the sandbox could not be set up: {doing}: {error}"))
 }
 
-impl Drop for Launcher {
+impl Drop for RunningLauncher {
     fn drop(&mut self) {
         // The end of the channel is the launcher's sign to end.
-        drop(self.channel.get_mut().take());
+        drop(self.channel.take());
         drop(self.child.wait());
     }
 }

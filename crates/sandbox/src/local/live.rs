@@ -234,9 +234,15 @@ impl Live {
     pub(crate) async fn everyone(&self, order: &Order) -> Result<(), SandboxError> {
         let (sender, mut events) = unbounded_channel();
         self.commands().insert(EVERYONE, sender);
-        self.control.send(order, &[]).await.map_err(SandboxError::io("cannot reach the sandbox"))?;
-        events.recv().await.ok_or_else(|| SandboxError::Lifecycle("the sandbox has ended".to_owned()))?;
-        Ok(())
+        let sent = self.control.send(order, &[]).await;
+        let done = match sent {
+            Ok(()) => {
+                events.recv().await.ok_or_else(|| SandboxError::Lifecycle("the sandbox has ended".to_owned()))
+            }
+            Err(error) => Err(SandboxError::io("cannot reach the sandbox")(error)),
+        };
+        self.commands().remove(&EVERYONE);
+        done.map(drop)
     }
 
     /// Whether process 1 is still there to talk to.

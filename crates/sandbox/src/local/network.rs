@@ -17,6 +17,9 @@ use crate::spec::{NetworkPolicy, SandboxSessionId, SandboxSpec};
 /// More could not be passed in one message; nobody lists that many.
 const MOST_LISTENERS: usize = 56;
 
+/// The version of Landlock that knows abstract sockets.
+const SCOPES_SINCE: u32 = 6;
+
 /// What a session's network will be.
 #[derive(Debug)]
 pub(crate) enum Wish {
@@ -66,6 +69,20 @@ impl Wish {
                 Ok(Self::Proxy { policy, ports })
             }
         }
+    }
+
+    /// On the host's network abstract sockets of its services are near; only newer versions of Landlock keep them away.
+    pub(crate) fn check(&self, landlock: u32) -> Result<(), SandboxError> {
+        if matches!(self, Self::Host) && landlock < SCOPES_SINCE {
+            return Err(SandboxError::Unsupported {
+                backend: "local",
+                operation: "the host's network",
+                reason: format!(
+                    "Landlock version {SCOPES_SINCE} (Linux 6.12) is needed, this kernel has version {landlock}"
+                ),
+            });
+        }
+        Ok(())
     }
 
     /// 1 for a network namespace.

@@ -1,6 +1,6 @@
 //! Refused system calls, reported by the kernel while their callers wait.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +11,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::task::JoinHandle;
 
 use super::filter;
+use super::paths::PathRules;
 use super::watched::watch;
 use crate::spec::{Denial, Denied};
 
@@ -20,23 +21,28 @@ const MOST: usize = 256;
 /// Answers reported calls for one session, and remembers them.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    seen: Arc<Mutex<BTreeMap<String, u64>>>,
+    seen: Seen,
     task: JoinHandle<()>,
 }
 
+type Seen = Arc<Mutex<HashMap<Denied, Denial>>>;
+
 impl Refused {
-    pub(crate) fn start(listener: OwnedFd) -> io::Result<Self> {
+    /// `paths` are the rules for calls that are reported although they are allowed.
+    pub(crate) fn start(listener: OwnedFd, paths: Option<PathRules>) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&listener, true)?;
         let listener = watch(listener)?;
-        let seen = Arc::<Mutex<BTreeMap<String, u64>>>::default();
-        let task = tokio::spawn(answer_all(listener, Arc::clone(&seen)));
+        let seen = Seen::default();
+        let task = tokio::spawn(answer_all(listener, Arc::new(paths), Arc::clone(&seen)));
         Ok(Self { seen, task })
     }
 
     /// What was refused since the last time.
     pub(crate) fn take(&self) -> Vec<Denial> {
         let seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
-        seen.into_iter().map(|(name, count)| denial(name, count)).collect()
+        let mut denials: Vec<Denial> = seen.into_values().collect();
+        denials.sort_by(|one, other| one.reason.cmp(&other.reason));
+        denials
     }
 }
 
@@ -46,18 +52,21 @@ impl Drop for Refused {
     }
 }
 
-fn denial(name: String, count: u64) -> Denial {
+fn refused_call(name: &str) -> Denial {
     let reason = format!("the system call `{name}` is refused in every sandbox");
-    Denial { what: Denied::Call { name }, reason, remedy: None, count }
+    Denial { what: Denied::Call { name: name.to_owned() }, reason, remedy: None, count: 1 }
 }
 
-async fn answer_all(listener: AsyncFd<OwnedFd>, seen: Arc<Mutex<BTreeMap<String, u64>>>) {
+async fn answer_all(listener: AsyncFd<OwnedFd>, paths: Arc<Option<PathRules>>, seen: Seen) {
     let listener = Arc::new(listener);
     while let Ok(mut ready) = listener.readable().await {
         ready.clear_ready();
-        let (listener, seen) = (Arc::clone(&listener), Arc::clone(&seen));
+        let (listener, paths, seen) = (Arc::clone(&listener), Arc::clone(&paths), Arc::clone(&seen));
         // Taking a call waits when its caller has just been killed, so it must not happen on a thread of the runtime.
-        let goes_on = tokio::task::spawn_blocking(move || answer_waiting(listener.get_ref(), &seen)).await;
+        let goes_on = tokio::task::spawn_blocking(move || {
+            answer_waiting(listener.get_ref(), paths.as_ref().as_ref(), &seen)
+        })
+        .await;
         if !goes_on.unwrap_or(false) {
             return;
         }
@@ -65,7 +74,7 @@ async fn answer_all(listener: AsyncFd<OwnedFd>, seen: Arc<Mutex<BTreeMap<String,
 }
 
 /// Answers every call that waits now; says whether there can be more.
-fn answer_waiting(listener: &OwnedFd, seen: &Mutex<BTreeMap<String, u64>>) -> bool {
+fn answer_waiting(listener: &OwnedFd, paths: Option<&PathRules>, seen: &Seen) -> bool {
     loop {
         let mut polled = [PollFd::new(listener, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -78,17 +87,33 @@ fn answer_waiting(listener: &OwnedFd, seen: &Mutex<BTreeMap<String, u64>>) -> bo
             return !happened.contains(PollFlags::HUP);
         }
         let Ok(notification) = notifications::receive(listener.as_fd()) else { continue };
-        remember(&notification, seen);
+        let (denied, answer) = decide(&notification, paths);
+        // What was read from a process that is gone may have been another's.
+        if let Some(denied) = denied.filter(|_| notifications::is_waiting(listener.as_fd(), notification.id))
+        {
+            remember(denied, seen);
+        }
         // The caller may have been killed meanwhile.
-        drop(notifications::answer(listener.as_fd(), notification.id, Answer::Refuse(libc::EPERM)));
+        drop(notifications::answer(listener.as_fd(), notification.id, answer));
     }
 }
 
-fn remember(notification: &Notification, seen: &Mutex<BTreeMap<String, u64>>) {
-    let name =
-        filter::name(notification.call).map_or_else(|| format!("#{}", notification.call), str::to_owned);
+/// Calls that the filter knows by name are refused; others are reported for their paths and carried out.
+fn decide(notification: &Notification, paths: Option<&PathRules>) -> (Option<Denial>, Answer) {
+    match filter::name(notification.call) {
+        Some(name) => (Some(refused_call(name)), Answer::Refuse(libc::EPERM)),
+        None => match paths {
+            Some(paths) => (paths.judge(notification), Answer::Continue),
+            None => (None, Answer::Refuse(libc::EPERM)),
+        },
+    }
+}
+
+fn remember(denial: Denial, seen: &Seen) {
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    if seen.len() < MOST || seen.contains_key(&name) {
-        *seen.entry(name).or_default() += 1;
+    if let Some(known) = seen.get_mut(&denial.what) {
+        known.count += 1;
+    } else if seen.len() < MOST {
+        seen.insert(denial.what.clone(), denial);
     }
 }

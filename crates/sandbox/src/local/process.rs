@@ -56,6 +56,10 @@ impl LocalProcess {
                 return self.drain();
             }
             let deadline = self.deadline;
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                // A command that never stops writing must not keep its own time limit from being noticed.
+                self.expire()?;
+            }
             tokio::select! {
                 biased;
                 read = read_from(self.streams.output.as_ref()) => match read {
@@ -76,7 +80,7 @@ impl LocalProcess {
                 }
                 event = self.events.recv() => self.hear(event)?,
                 () = write_queue(&self.streams, &mut self.queue), if !self.queue.is_empty() => self.end_input(),
-                () = at(deadline), if deadline.is_some() => self.expire()?,
+                () = at(deadline), if deadline.is_some() => {}
             }
         }
     }
@@ -169,6 +173,10 @@ impl Process for LocalProcess {
         if !bytes.is_empty() && !self.input_ends {
             self.queue.push_back(bytes);
         }
+    }
+
+    fn queued_input(&self) -> usize {
+        self.queue.iter().map(Bytes::len).sum()
     }
 
     fn finish_input(&mut self) {

@@ -14,6 +14,7 @@ use super::live::{Live, Parts, Prepared};
 use super::mounts::{HeldSource, Pinned};
 use super::network::{LiveNetwork, Wish};
 use super::notify::Refused;
+use super::paths::PathRules;
 use super::state::{Record, SessionLock};
 use super::view::{Layered, NO_EXECUTE, Owners, Programs, View, Wanted};
 use super::{environment, landlock, launcher, limits, mounts};
@@ -26,9 +27,6 @@ use crate::spec::{
 
 /// The user and group of commands, inside.
 const AGENT: u32 = 1000;
-
-/// Less than this is too little for the directories of a layer.
-const LEAST_SPACE: u64 = 64 << 10;
 
 /// How long setting up may take. It takes milliseconds.
 const SETUP_PATIENCE: Duration = Duration::from_secs(20);
@@ -125,25 +123,9 @@ impl Session {
             return Ok(Arc::clone(live));
         }
         self.end_live().await;
-        let live = Arc::new(self.start(shared).await.map_err(|error| self.explain(shared, error))?);
+        let live = Arc::new(self.start(shared).await?);
         self.live = Some(Arc::clone(&live));
         Ok(live)
-    }
-
-    /// Stacking directories on a full disk fails with an error that says nothing of it.
-    fn explain(&self, shared: &Shared, error: SandboxError) -> SandboxError {
-        let full = || {
-            let space = rustix::fs::statvfs(shared.state.root());
-            space.is_ok_and(|space| space.f_bavail * space.f_frsize < LEAST_SPACE || space.f_favail == 0)
-        };
-        if self.overlaid().is_empty() || !full() {
-            return error;
-        }
-        let layers = shared.state.layers();
-        SandboxError::io(format!(
-            "cannot keep changes in `{}`; free some space on its disk",
-            layers.display()
-        ))(std::io::Error::from_raw_os_error(libc::ENOSPC))
     }
 
     /// Ends process 1; the next command starts a new one, with what has changed since.
@@ -155,11 +137,15 @@ impl Session {
 
     async fn start(&mut self, shared: &Shared) -> Result<Live, SandboxError> {
         let root = rustix::process::geteuid().is_root();
+        if let Some(top) = self.record.layers.first() {
+            shared.state.ready_layer(top, &self.overlaid())?;
+        }
         let layers = self.layers(shared);
         let limits = &self.record.spec.limits;
         let group = self.group(shared)?;
         let spec = &self.record.spec;
         let wish = Wish::of(spec)?;
+        wish.check(shared.landlock()?)?;
         let programs = spec.programs.clone().map_or(Programs::All, Programs::Only);
         let wanted = Wanted {
             mounts: &self.mounts,
@@ -175,7 +161,7 @@ impl Session {
             internet_sockets: wish.internet_sockets(),
             fixed_processors: group.is_none() && limits.cpu_count.is_some(),
             notify: true,
-            watch_paths: false,
+            watch_paths: spec.watch_paths,
         };
         let plan = Plan {
             user: AGENT,
@@ -201,11 +187,9 @@ impl Session {
         let born = bring_up(shared, &launch, &sources, group.as_ref()).await?;
         self.report = report(&wish, shared.landlock()?, group.as_ref(), spec);
         let network = LiveNetwork::start(shared, &self.id, spec, wish, born.listeners)?;
-        let refused = born
-            .notifier
-            .map(Refused::start)
-            .transpose()
-            .map_err(SandboxError::io("cannot watch refused calls"))?;
+        let rules = spec.watch_paths.then(|| PathRules::new(&self.mounts, born.pid));
+        let refused = born.notifier.map(|notifier| Refused::start(notifier, rules)).transpose();
+        let refused = refused.map_err(SandboxError::io("cannot watch refused calls"))?;
         let memory = limits.memory_mb.filter(|_| group.is_none());
         Live::new(Parts {
             control: born.control,

@@ -131,6 +131,14 @@ impl State {
         Ok(())
     }
 
+    /// Clears the kernel's own directory of a top layer: what it left there forbids mounting the layer again.
+    pub(crate) fn ready_layer(&self, layer: &str, mounts: &[usize]) -> Result<(), SandboxError> {
+        for number in mounts {
+            tree::remove(&self.layers().join(layer).join(number.to_string()).join("work"))?;
+        }
+        self.make_layer(layer, mounts)
+    }
+
     /// Of the given layers those that have changes of a mount.
     pub(crate) fn with_mount<'a>(&self, layers: &'a [String], number: usize) -> Vec<&'a String> {
         layers.iter().filter(|layer| self.layers().join(layer).join(number.to_string()).is_dir()).collect()

@@ -223,7 +223,7 @@ fn rule_text(rule: &crate::spec::HttpRule) -> String {
 fn endpoint(endpoint: &crate::spec::Endpoint) -> EndpointGrant {
     EndpointGrant {
         name: endpoint.name.clone(),
-        variable: format!("FULLSEND_ENDPOINT_{}", endpoint.name.to_uppercase().replace('-', "_")),
+        variable: format!("FULLSEND_ENDPOINT_{}", endpoint.name.to_uppercase()),
         upstream: endpoint.upstream.clone(),
         headers: endpoint.headers.iter().map(|(name, _)| name.clone()).collect(),
         rules: endpoint.rules.iter().map(rule_text).collect(),

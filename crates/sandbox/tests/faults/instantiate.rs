@@ -24,7 +24,7 @@ macro_rules! fault_suite {
                 or_just_drops_everything,
             ];
             restart in Plenty: [after_a_proper_end, after_a_kill];
-            disk in Little: [is_full, is_full_when_the_next_process_comes];
+            disk in Little: [has_no_space, has_no_room_for_another_file, is_full_when_the_next_process_comes];
             bombs in Plenty: [of_processes, of_memory, of_output, that_nobody_reads];
             growth in Plenty: [in_a_thousand_commands, in_a_hundred_sessions];
         }

@@ -42,7 +42,8 @@ macro_rules! contract_suite {
                 the_end_of_a_command_ends_everything_that_it_started,
                 a_command_can_kill_everything_but_the_session, memory_is_limited, files_in_memory_count_as_memory,
                 processes_are_limited, a_fork_bomb_ends_with_its_time, processors_are_limited, files_are_limited,
-                scratch_space_is_limited, a_flood_of_output_is_cut_and_counted, output_is_limited_by_default,
+                scratch_space_is_limited, a_flood_of_output_is_cut_and_counted, a_flood_of_output_does_not_stop_the_clock,
+                output_is_limited_by_default,
                 no_core_files_are_written,
             ];
             contract::mounts: [

@@ -1,0 +1,58 @@
+//! `fullsend doctor`.
+
+use fullsend_testkit::test_name;
+use serde_json::Value;
+
+use crate::suite::running::{Place, Ran};
+use crate::suite::users::each_user;
+
+#[test]
+fn every_layer_is_there_or_says_how_to_get_it() {
+    for user in each_user(test_name!()) {
+        let ran = user.run(&["doctor", "--format", "json"]);
+        let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let layers = found["sandbox"]["layers"].as_array().unwrap();
+        let is_missing = |layer: &Value| layer["status"] == "missing";
+        let limits_are_missing = layers
+            .iter()
+            .any(|layer| is_missing(layer) && layer["name"].as_str().unwrap().ends_with("limits"));
+        let tier = if limits_are_missing { "namespaces" } else { "full" };
+        assert_eq!((ran.code, found["sandbox"]["tier"].as_str()), (Some(0), Some(tier)), "{found}");
+        for layer in layers {
+            let detail = &layer["detail"];
+            match layer["status"].as_str().unwrap() {
+                "available" => assert!(detail.is_string(), "{layer}"),
+                "missing" => {
+                    let told = |key: &str| detail[key].as_str().is_some_and(|text| !text.is_empty());
+                    assert!(told("why") && told("fix"), "{layer}");
+                }
+                other => panic!("{other}"),
+            }
+        }
+        let names: Vec<&str> = layers.iter().map(|layer| layer["name"].as_str().unwrap()).collect();
+        for expected in ["memory limits", "processor limits", "process limits"] {
+            assert!(names.contains(&expected), "{names:?}");
+        }
+        let text = user.run(&["doctor"]);
+        assert!(names.iter().all(|name| text.stdout.contains(name)), "{}", text.stdout);
+        assert!(text.stdout.contains(&format!("\nTier {tier}: ")), "{}", text.stdout);
+    }
+}
+
+#[test]
+fn without_a_place_for_state_there_is_no_sandbox() {
+    for arguments in [&["doctor"][..], &["sandbox", "exec", "--", "true"]] {
+        let output = Place::new().command(arguments).env("XDG_STATE_HOME", "/proc/nowhere").output().unwrap();
+        let ran = Ran::from(output);
+        let (code, told) = if arguments == ["doctor"] { (1, &ran.stdout) } else { (125, &ran.stderr) };
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(told.contains("/proc/nowhere"), "{ran:?}");
+        assert_eq!(told.contains("\nTier none: "), code == 1, "{ran:?}");
+    }
+}
+
+#[test]
+fn it_takes_no_other_format() {
+    let ran = Place::new().run(&["doctor", "--format", "xml"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+}
