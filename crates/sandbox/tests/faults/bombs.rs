@@ -42,7 +42,7 @@ pub(crate) fn of_processes(watch: &Watch) {
         if counted {
             assert!(result.limits_hit.contains(&LimitHit::Processes), "{result:?}");
         }
-        let bomb = ExecRequest::shell("f() { f | f & }; f; f; while :; do :; done");
+        let bomb = ExecRequest::shell("f() { f | f & }; f; while :; do :; done");
         let result = run(&backend, &id, ExecRequest { timeout: Some(Duration::from_secs(3)), ..bomb }).await;
         assert!(result.timed_out && result.limits_hit.contains(&LimitHit::Time), "{result:?}");
         if counted {
