@@ -28,9 +28,6 @@ use crate::spec::{
 /// The user and group of commands, inside.
 const AGENT: u32 = 1000;
 
-/// Less than this is too little for the directories of a layer.
-const LEAST_SPACE: u64 = 64 << 10;
-
 /// How long setting up may take. It takes milliseconds.
 const SETUP_PATIENCE: Duration = Duration::from_secs(20);
 
@@ -126,25 +123,9 @@ impl Session {
             return Ok(Arc::clone(live));
         }
         self.end_live().await;
-        let live = Arc::new(self.start(shared).await.map_err(|error| self.explain(shared, error))?);
+        let live = Arc::new(self.start(shared).await?);
         self.live = Some(Arc::clone(&live));
         Ok(live)
-    }
-
-    /// Stacking directories on a full disk fails with an error that says nothing of it.
-    fn explain(&self, shared: &Shared, error: SandboxError) -> SandboxError {
-        let full = || {
-            let space = rustix::fs::statvfs(shared.state.root());
-            space.is_ok_and(|space| space.f_bavail * space.f_frsize < LEAST_SPACE || space.f_favail == 0)
-        };
-        if self.overlaid().is_empty() || !full() {
-            return error;
-        }
-        let layers = shared.state.layers();
-        SandboxError::io(format!(
-            "cannot keep changes in `{}`; free some space on its disk",
-            layers.display()
-        ))(std::io::Error::from_raw_os_error(libc::ENOSPC))
     }
 
     /// Ends process 1; the next command starts a new one, with what has changed since.

@@ -1,6 +1,8 @@
 //! What is kept of sessions on disk: records, directories that belong to them, layers of their changes.
 //!
 //! ```text
+//! <state>/lock                          held while a session is made or swept
+//! <state>/sessions/.<any>/              what is being removed
 //! <state>/sessions/<id>/                locked while a process runs the session
 //! <state>/sessions/<id>/record.json     what the session is, and its snapshots
 //! <state>/sessions/<id>/owned-<n>/      directories that belong to the session
@@ -10,12 +12,13 @@
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::error::SandboxError;
 use crate::spec::{SandboxSessionId, SandboxSpec};
@@ -85,6 +88,7 @@ impl State {
     /// Starts a session on disk.
     pub(crate) fn create(&self, id: &SandboxSessionId) -> Result<SessionLock, SandboxError> {
         let path = self.session(id);
+        let _undisturbed = self.guard()?;
         match DirBuilder::new().mode(0o700).create(&path) {
             // A name that cannot be used is not taken either.
             Ok(()) => self.lock(id).inspect_err(|_| drop(std::fs::remove_dir_all(&path))),
@@ -95,6 +99,19 @@ impl State {
                 Err(SandboxError::Io { doing: format!("cannot make `{}`", path.display()), source: error })
             }
         }
+    }
+
+    /// A session that is just being made has no lock yet, and looks like one whose process is gone. While this is held
+    /// there is none.
+    fn guard(&self) -> Result<File, SandboxError> {
+        let path = self.root.join("lock");
+        let failed = SandboxError::io(format!("cannot lock `{}`", path.display()));
+        let locked = || {
+            let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        locked().map_err(failed)
     }
 
     /// Takes a session over from a process that is gone.
@@ -242,20 +259,40 @@ impl State {
 
     /// Removes a session and the layers that no other session needs.
     pub(crate) fn remove(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
-        tree::remove(&self.session(id))?;
+        self.take_away(id)?;
         self.remove_unused_layers(&BTreeMap::new())
+    }
+
+    /// Removes the directory of a session. Out of sight first: nobody may find half of one, or a lock that is not held.
+    fn take_away(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
+        let path = self.session(id);
+        let hidden = self.root.join("sessions").join(format!(".{}", Uuid::now_v7().simple()));
+        let guard = self.guard()?;
+        match std::fs::rename(&path, &hidden) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other.map_err(SandboxError::io(format!("cannot remove `{}`", path.display())))?,
+        }
+        drop(guard);
+        tree::remove(&hidden)
     }
 
     /// Removes sessions whose process is gone and that were not meant to outlive it.
     pub(crate) fn sweep(&self) -> Result<Vec<SandboxSessionId>, SandboxError> {
+        let path = self.root.join("sessions");
+        let all = names(&path).map_err(SandboxError::io(format!("cannot list `{}`", path.display())))?;
+        for hidden in all.iter().filter(|name| name.starts_with('.')) {
+            tree::remove(&path.join(hidden))?;
+        }
         let mut removed = Vec::new();
         let mut idle = BTreeMap::new();
         for id in self.ids()? {
+            let guard = self.guard()?;
             let Ok(lock) = self.lock(&id) else { continue };
+            drop(guard);
             if self.read(&id).is_ok_and(|record| record.durable) {
                 idle.insert(id, lock);
             } else {
-                tree::remove(&self.session(&id))?;
+                self.take_away(&id)?;
                 removed.push(id);
             }
         }

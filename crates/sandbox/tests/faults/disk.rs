@@ -12,15 +12,28 @@ use fullsend_sandbox::{
 use super::watch::{Watch, block_on, names};
 use crate::support::context::{text, write};
 
-/// Takes all the space there is, until it is dropped.
+/// What there is none of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lack {
+    Space,
+    Files,
+}
+
+/// Takes everything there is, until it is dropped.
 struct Filler(PathBuf);
 
 impl Filler {
-    fn new(watch: &Watch) -> Self {
+    fn new(watch: &Watch, lack: Lack) -> Self {
         let path = watch.place.state().join("filler");
-        let mut file = File::create(&path).unwrap();
-        for size in [1 << 16, 1 << 10, 1] {
-            while file.write_all(&vec![b'x'; size]).is_ok() {}
+        std::fs::create_dir(&path).unwrap();
+        match lack {
+            Lack::Space => {
+                let mut file = File::create(path.join("large")).unwrap();
+                for size in [1 << 16, 1 << 10, 1] {
+                    while file.write_all(&vec![b'x'; size]).is_ok() {}
+                }
+            }
+            Lack::Files => while tempfile::Builder::new().disable_cleanup(true).tempfile_in(&path).is_ok() {},
         }
         Self(path)
     }
@@ -28,7 +41,7 @@ impl Filler {
 
 impl Drop for Filler {
     fn drop(&mut self) {
-        std::fs::remove_file(&self.0).unwrap();
+        std::fs::remove_dir_all(&self.0).unwrap();
     }
 }
 
@@ -37,7 +50,9 @@ fn expect_told(watch: &Watch, what: &str, error: Option<SandboxError>) {
     let error = error.unwrap_or_else(|| panic!("{what}: no error"));
     let message = error.to_string();
     let state = watch.place.state().display().to_string();
-    assert!(message.contains(&state) && message.contains("No space left"), "{what}: {message}");
+    // What the kernel itself keeps there it keeps for a mount of the session.
+    let where_to = message.contains(&state) || message.contains("stacking directories on /work");
+    assert!(where_to && message.contains("No space left"), "{what}: {message}");
 }
 
 async fn sh(backend: &LocalBackend, id: &SandboxSessionId, line: &str) -> String {
@@ -46,7 +61,15 @@ async fn sh(backend: &LocalBackend, id: &SandboxSessionId, line: &str) -> String
     text(&result)
 }
 
-pub(crate) fn is_full(watch: &Watch) {
+pub(crate) fn has_no_space(watch: &Watch) {
+    lacks(watch, Lack::Space);
+}
+
+pub(crate) fn has_no_room_for_another_file(watch: &Watch) {
+    lacks(watch, Lack::Files);
+}
+
+fn lacks(watch: &Watch, lack: Lack) {
     block_on(async {
         let backend = watch.backend();
         let source = watch.place.directory("source");
@@ -64,7 +87,7 @@ pub(crate) fn is_full(watch: &Watch) {
         let state = watch.place.state();
         let before = names(&state.join("sessions"));
 
-        let filler = Filler::new(watch);
+        let filler = Filler::new(watch, lack);
         let result = backend.exec(&id, ExecRequest::shell("cp /bin/sh /fresh/more")).await.unwrap();
         assert!(!result.success() && result.stderr.display().contains("No space"), "{result:?}");
         assert_eq!(sh(&backend, &id, describe).await, later, "a command sees other files");
@@ -79,15 +102,21 @@ pub(crate) fn is_full(watch: &Watch) {
             expect_told(watch, "network", backend.apply_network_policy(&id, policy).await.err());
             expect_told(watch, "snapshot", backend.snapshot(&id).await.err());
             expect_told(watch, "resume", backend.resume(&id).await.err());
-            // Nothing runs any more, and new layers need a little room.
-            expect_told(watch, "exec", backend.exec(&id, ExecRequest::shell("true")).await.err());
+            // The layer of a session that has ended needs directories to be mounted again.
+            match backend.exec(&id, ExecRequest::shell(describe)).await {
+                Ok(result) => assert_eq!(text(&result), later, "a command sees other files"),
+                Err(error) => {
+                    assert_eq!(lack, Lack::Files);
+                    expect_told(watch, "exec", Some(error));
+                }
+            }
         }
         drop(filler);
 
         assert_eq!(sh(&backend, &id, describe).await, later, "files were lost");
         backend.resume(&id).await.unwrap();
         assert_eq!(sh(&backend, &id, describe).await, kept, "the snapshot has changed");
-        sh(&backend, &id, "echo again > /fresh/again; rm /work/f").await;
+        sh(&backend, &id, "echo again > /fresh/again; echo again > /work/again; rm /work/f").await;
         backend.snapshot(&id).await.unwrap();
         let again = sh(&backend, &id, describe).await;
         sh(&backend, &id, "rm /fresh/again").await;
@@ -109,7 +138,7 @@ pub(crate) fn is_full_when_the_next_process_comes(watch: &Watch) {
         id
     });
     watch.expect_nothing_running();
-    let filler = Filler::new(watch);
+    let filler = Filler::new(watch, Lack::Space);
     block_on(async {
         let backend = watch.backend();
         assert_eq!(backend.sweep().unwrap(), []);

@@ -84,7 +84,7 @@ async fn session(backend: &LocalBackend, watch: &Watch, number: usize, commands:
         let result = backend.exec(&session.id, ExecRequest::shell(line)).await.unwrap();
         assert!(result.success(), "{result:?}");
     }
-    if number % 4 == 0 {
+    if number.is_multiple_of(4) {
         backend.snapshot(&session.id).await.unwrap();
         backend.resume(&session.id).await.unwrap();
     }

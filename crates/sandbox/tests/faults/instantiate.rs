@@ -21,10 +21,10 @@ macro_rules! fault_suite {
         fault_tests! { $caller;
             kills in Plenty: [
                 at_any_instant, while_a_session_is_suspended, while_a_command_has_a_terminal, while_64_sessions_run,
-                or_just_drops_everything,
+                or_just_drops_everything, or_sweeps_while_others_work,
             ];
             restart in Plenty: [after_a_proper_end, after_a_kill];
-            disk in Little: [is_full, is_full_when_the_next_process_comes];
+            disk in Little: [has_no_space, has_no_room_for_another_file, is_full_when_the_next_process_comes];
             bombs in Plenty: [of_processes, of_memory, of_output, that_nobody_reads];
             growth in Plenty: [in_a_thousand_commands, in_a_hundred_sessions];
         }

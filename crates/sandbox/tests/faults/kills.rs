@@ -73,3 +73,21 @@ pub(crate) fn or_just_drops_everything(watch: &Watch) {
     watch.expect_nothing_running();
     watch.expect_nothing_kept(|_, _| {});
 }
+
+/// Another process tidies up all the time meanwhile.
+pub(crate) fn or_sweeps_while_others_work(watch: &Watch) {
+    let mut other = watch.victim("sweeping");
+    block_on(async {
+        let backend = watch.backend();
+        for _ in 0..scaled(30, 100) {
+            let session = backend.provision(fullsend_sandbox::SandboxSpec::default()).await.unwrap();
+            let result = backend.exec(&session.id, ExecRequest::shell("echo here")).await.unwrap();
+            assert_eq!(text(&result), "here\n");
+            backend.snapshot(&session.id).await.unwrap();
+            backend.resume(&session.id).await.unwrap();
+            backend.terminate(&session.id).await.unwrap();
+        }
+    });
+    assert!(other.try_wait().unwrap().is_none(), "the other process failed");
+    watch.kill(other);
+}

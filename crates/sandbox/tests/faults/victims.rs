@@ -29,6 +29,7 @@ pub(crate) fn play(part: &str, place: &Place) {
             "suspended" => suspended(&backend).await,
             "terminal" => terminal(&backend).await,
             "many" => many(&backend).await,
+            "sweeping" => sweeping(&backend),
             "snapshots-and-ends" => return super::restart::prepare(&backend, place).await,
             "snapshots-and-waits" => super::restart::prepare(&backend, place).await,
             other => panic!("there is no part `{other}`"),
@@ -141,4 +142,14 @@ async fn many(backend: &LocalBackend) {
         std::mem::forget(running);
     }
     ready();
+}
+
+/// Tidies up without end.
+fn sweeping(backend: &LocalBackend) {
+    ready();
+    loop {
+        backend.sweep().unwrap();
+        // Others on this machine want to get something done too.
+        std::thread::sleep(Duration::from_micros(500));
+    }
 }

@@ -49,7 +49,8 @@ pub(crate) enum Room {
 }
 
 /// Mounts a small file system where the backend keeps its state, and runs the rest.
-const SMALL: &str = r#"mount -t tmpfs -o size=8m,mode=700 small "$1/state" && shift && exec "$@""#;
+const SMALL: &str =
+    r#"mount -t tmpfs -o size=8m,nr_inodes=1k,mode=700 small "$1/state" && shift && exec "$@""#;
 
 /// Runs `body` in a process of its own, as `caller`.
 pub(crate) fn run(test: &'static str, caller: Caller, room: Room, body: fn(&Watch)) {

@@ -62,14 +62,19 @@ impl LocalBackend {
         // Written down first: a change that would be forgotten is not made.
         let record = Record { spec, ..session.record.clone() };
         self.shared.state.write(id, &record)?;
-        session.record = record;
+        let before = std::mem::replace(&mut session.record, record);
         match (wish, network) {
             (Wish::Proxy { policy, .. }, Some(network)) if now => network.egress.apply(policy),
             (Wish::None, Some(network)) => network.egress.apply(CompiledPolicy::default()),
             _ if now => {}
             _ => session.end_live().await,
         }
-        session.ensure_live(&self.shared).await?;
+        if let Err(error) = session.ensure_live(&self.shared).await {
+            session.record = before;
+            // The first error is the one to tell.
+            drop(self.shared.state.write(id, &session.record));
+            return Err(error);
+        }
         entry.show(&session, &self.shared);
         Ok(())
     }
