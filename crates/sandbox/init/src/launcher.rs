@@ -15,9 +15,9 @@ use crate::kernel::clone::{self, Cloned};
 use crate::kernel::{mount_attributes, signals};
 use crate::server;
 use crate::setup::{self, Failure, doing};
-use crate::wire::{Blob, Launch, Launched, Mapping, Order, Plan, Prepared, Wire as _};
+use crate::wire::{Blob, Ground, Launch, Launched, Mapping, Order, Plan, Prepared, Wire as _};
 
-/// Everything but the network, which a plan may share, and mounts: those must be as they are when a session begins.
+/// Everything but the network, which a plan may share, and mounts, which are copied when the identity is there.
 const NAMESPACES: u64 = (libc::CLONE_NEWUSER
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWIPC
@@ -43,7 +43,7 @@ pub fn run(host: &Channel) -> io::Result<()> {
         served += 1;
         if served >= SERVED_BEFORE_SPARE {
             // Without one the next session takes a little longer.
-            spare = Waiting::start(Shape::of(&launch)).ok();
+            spare = Waiting::start(Shape::of(&launch), &launch.ground).ok();
         }
     }
     Ok(())
@@ -72,18 +72,19 @@ impl Shape {
     }
 }
 
-/// A process 1 that has its namespaces and waits for a plan. Making a network takes the kernel longer than everything
+/// A process 1 that has its namespaces, lays the ground and waits for a plan. These take the kernel longer than everything
 /// else, so one is kept ready. It ends when this is dropped.
 #[derive(Debug)]
 struct Waiting {
     shape: Shape,
+    ground: Blob,
     pid: u32,
     pidfd: OwnedFd,
     line: Channel,
 }
 
 impl Waiting {
-    fn start(shape: Shape) -> Result<Self, Failure> {
+    fn start(shape: Shape, ground: &Blob) -> Result<Self, Failure> {
         let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
             .map_err(doing("making a channel to the session"))?;
         let network = if shape.own_network == 1 { libc::CLONE_NEWNET as u64 } else { 0 };
@@ -97,7 +98,10 @@ impl Waiting {
                 if let Some(identity) = &shape.identity {
                     map_identity(pid, &shape, identity)?;
                 }
-                Ok(Self { shape, pid, pidfd, line: Channel::new(ours) })
+                let line = Channel::new(ours);
+                // Not before its identity is there.
+                line.send(ground, &[]).map_err(doing("passing the ground on"))?;
+                Ok(Self { shape, ground: ground.clone(), pid, pidfd, line })
             }
         }
     }
@@ -113,9 +117,10 @@ fn start(
     let control = descriptors.next().ok_or_else(|| missing("the control channel"))?;
     let mounts = prepare(launch, descriptors, owners)?;
     let shape = Shape::of(launch);
-    let waiting = match spare.filter(|spare| spare.shape == shape) {
+    let fits = |spare: &Waiting| launch.fresh == 0 && spare.shape == shape && spare.ground == launch.ground;
+    let waiting = match spare.filter(fits) {
         Some(spare) => spare,
-        None => Waiting::start(shape)?,
+        None => Waiting::start(shape, &launch.ground)?,
     };
     let passed: Vec<BorrowedFd<'_>> =
         std::iter::once(&control).chain(&mounts).map(|descriptor| descriptor.as_fd()).collect();
@@ -125,12 +130,15 @@ fn start(
 
 /// The life of a process 1. Never returns: the launcher's own loop must not run in it.
 fn session(line: &Channel) -> ! {
+    let Ok(Some((ground, _))) = line.receive::<Blob>() else { clone::leave(0) };
+    let Ok(ground) = Ground::from_bytes(&ground.0) else { clone::leave(0) };
+    let root = setup::lay_ground(&ground);
     let Ok(Some((plan, descriptors))) = line.receive::<Blob>() else { clone::leave(0) };
     let Ok(plan) = Plan::from_bytes(&plan.0) else { clone::leave(0) };
     let mut descriptors = descriptors.into_iter();
     let Some(control) = descriptors.next().map(Channel::new) else { clone::leave(0) };
     let code = match control.receive::<Order>() {
-        Ok(Some((Order::Go {}, _))) => match setup::enter(&plan, descriptors.collect(), &control) {
+        Ok(Some((Order::Go {}, _))) => match setup::enter(&plan, root, descriptors.collect(), &control) {
             Ok(moved) => {
                 // Its number was closed with everything else.
                 std::mem::forget(control);

@@ -32,8 +32,9 @@ enum Place {
     Foreign,
 }
 
-/// Where the new root is attached while the old one is still there: any directory will do.
-const FOOTHOLDS: [&str; 5] = ["/tmp", "/mnt", "/var", "/home", "/usr"];
+/// Where the new root is attached while the old one is still there. Nothing below the first is ever a source, so it hides
+/// none that is opened later.
+const FOOTHOLDS: [&str; 4] = ["/sys", "/proc/sys", "/mnt", "/tmp"];
 
 /// What the session does with its mounts must not reach the host, nor the other way round.
 pub fn detach_from_host() -> io::Result<()> {

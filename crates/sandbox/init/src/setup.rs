@@ -15,7 +15,7 @@ use crate::channel::Channel;
 use crate::kernel::{clone, descriptors, loopback, signals};
 use crate::lockdown;
 use crate::rootfs;
-use crate::wire::{Blob, Event, Listener, ListenerKind, Mapping, Plan};
+use crate::wire::{Blob, Event, Ground, Listener, ListenerKind, Mapping, Plan};
 
 /// A step that failed, with what it was about.
 #[derive(Debug)]
@@ -50,19 +50,32 @@ const BACKLOG: i32 = 128;
 /// Where the control channel of a process 1 is, from the moment that it is locked in.
 const CONTROL: i32 = 3;
 
-/// Does everything that the plan says and locks the process in. Returns the control channel, moved.
-///
-/// `prepared` are mounts that the launcher has made.
-pub fn enter(plan: &Plan, prepared: Vec<OwnedFd>, control: &Channel) -> Result<Channel, Failure> {
-    if let Some(caller) = &plan.caller {
-        map_caller(plan, caller)?;
+/// Makes the part of a session that needs no plan; returns the root.
+pub fn lay_ground(ground: &Ground) -> Result<OwnedFd, Failure> {
+    if let Some(caller) = &ground.caller {
+        map_caller(ground, caller)?;
     }
     signals::ignore_broken_pipes().map_err(doing("ignoring broken pipes"))?;
     clone::own_mounts().map_err(doing("copying mounts"))?;
     rootfs::detach_from_host().map_err(doing("making mounts private"))?;
+    let sources = rootfs::open_sources(&ground.sources, Vec::new())?;
+    become_user(ground)?;
+    let root = rootfs::new_root(ground.scratch_bytes, ground.scratch_files, ground.scratch_attributes)?;
+    rootfs::fill(&root, &ground.steps, &sources)?;
+    Ok(root)
+}
+
+/// Does everything that the plan says on top of the ground, and locks the process in. Returns the control channel, moved.
+///
+/// `prepared` are mounts that the launcher has made.
+pub fn enter(
+    plan: &Plan,
+    root: Result<OwnedFd, Failure>,
+    prepared: Vec<OwnedFd>,
+    control: &Channel,
+) -> Result<Channel, Failure> {
+    let root = root?;
     let sources = rootfs::open_sources(&plan.sources, prepared)?;
-    become_user(plan)?;
-    let root = rootfs::new_root(plan.scratch_bytes, plan.scratch_files, plan.scratch_attributes)?;
     rootfs::fill(&root, &plan.steps, &sources)?;
     rootfs::switch_to(&root)?;
     drop((root, sources));
@@ -97,22 +110,22 @@ fn keep_only(control: &Channel, owned: impl Iterator<Item = OwnedFd>) -> Result<
 }
 
 /// An ordinary caller may map exactly itself.
-fn map_caller(plan: &Plan, caller: &Mapping) -> Result<(), Failure> {
+fn map_caller(ground: &Ground, caller: &Mapping) -> Result<(), Failure> {
     let write = |file: &str, text: String| {
         std::fs::write(format!("/proc/self/{file}"), text).map_err(doing(format!("writing {file}")))
     };
     write("setgroups", "deny".to_owned())?;
-    write("uid_map", format!("{} {} 1", plan.user, caller.user))?;
-    write("gid_map", format!("{} {} 1", plan.group, caller.group))
+    write("uid_map", format!("{} {} 1", ground.user, caller.user))?;
+    write("gid_map", format!("{} {} 1", ground.group, caller.group))
 }
 
-fn become_user(plan: &Plan) -> Result<(), Failure> {
-    if plan.caller.is_none() {
+fn become_user(ground: &Ground) -> Result<(), Failure> {
+    if ground.caller.is_none() {
         set_thread_groups(&[]).map_err(doing("leaving supplementary groups"))?;
     }
-    let group = Gid::from_raw(plan.group);
+    let group = Gid::from_raw(ground.group);
     set_thread_res_gid(group, group, group).map_err(doing("changing the group"))?;
-    let user = Uid::from_raw(plan.user);
+    let user = Uid::from_raw(ground.user);
     set_thread_res_uid(user, user, user).map_err(doing("changing the user"))
 }
 

@@ -8,7 +8,8 @@ mod plan;
 
 pub use codec::{Blob, Malformed, Reader, Wire, Writer};
 pub use plan::{
-    AccessRule, Landlock, Limit, Listener, ListenerKind, Mapping, OverlayStep, Plan, Prepared, Source, Step,
+    AccessRule, Ground, Landlock, Limit, Listener, ListenerKind, Mapping, OverlayStep, Plan, Prepared,
+    Source, Step,
 };
 
 use crate::wire::codec::{choices, record};
@@ -16,6 +17,11 @@ use crate::wire::codec::{choices, record};
 record! {
     /// Asks the launcher for a process 1. Descriptors: the control channel of the session, then one for each prepared source.
     pub struct Launch {
+        /// A [`Ground`] in its own wire form. The launcher only passes it on, and compares it with that of a process that
+        /// is ready.
+        pub ground: Blob,
+        /// 1 when no process that was made earlier will do: since then the host's mounts may have changed.
+        pub fresh: u32,
         /// A [`Plan`] in its own wire form: what the new process does before it is locked in. The launcher only passes
         /// it on.
         pub plan: Blob,

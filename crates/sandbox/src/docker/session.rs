@@ -184,13 +184,9 @@ impl Session {
         Plan {
             user: self.record.user.uid,
             group: self.record.user.gid,
-            caller: None,
             own_network: u32::from(!is_open(spec)),
             hostname: Blob::default(),
             sources: expected(shared, layout),
-            scratch_bytes: 0,
-            scratch_files: 0,
-            scratch_attributes: 0,
             steps: Vec::new(),
             listeners: Vec::new(),
             limits: vec![limit(libc::RLIMIT_CORE, 0), limit(libc::RLIMIT_FSIZE, file_size)],

@@ -20,6 +20,7 @@ use super::network::LiveNetwork;
 use super::notify::Refused;
 use super::process::{LocalProcess, Streams};
 use super::terminal::Terminal;
+use super::watched::watch as watch_descriptor;
 use crate::cgroup::Leaf;
 use crate::error::SandboxError;
 use crate::spec::{Denial, ExecRequest, LimitHit, TerminalSize};
@@ -261,11 +262,21 @@ impl Live {
         let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
     }
 
+    /// Waits for the end of process 1 itself: its channel is closed before the kernel ends the other processes of the
+    /// session, which might still be writing.
+    async fn gone(&self) {
+        let watched = self.pidfd.try_clone().and_then(watch_descriptor);
+        match watched {
+            Ok(pidfd) => drop(pidfd.readable().await),
+            // The sender is only dropped after it has said so.
+            Err(_) => drop(self.ended.clone().wait_for(|ended| *ended).await),
+        }
+    }
+
     /// Ends process 1 and waits until it and its control group are gone.
     pub(crate) async fn end(&self) {
         self.destroy();
-        // The sender is only dropped after it has said so.
-        drop(self.ended.clone().wait_for(|ended| *ended).await);
+        self.gone().await;
         let group = self.group.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(group) = group {
             // Waits for the kernel to let go of the last process. What cannot be removed is swept later.

@@ -16,7 +16,7 @@ use super::network::{LiveNetwork, Wish};
 use super::notify::Refused;
 use super::paths::PathRules;
 use super::state::{Record, SessionLock};
-use super::view::{Layered, NO_EXECUTE, Owners, Programs, View, Wanted};
+use super::view::{GroundIdentity, Layered, NO_EXECUTE, Owners, Programs, View, Wanted};
 use super::{environment, landlock, launcher, limits, mounts};
 use crate::cgroup::{CgroupLimits, Leaf};
 use crate::error::SandboxError;
@@ -166,13 +166,9 @@ impl Session {
         let plan = Plan {
             user: AGENT,
             group: AGENT,
-            caller: (!root).then(caller),
             own_network: wish.own_network(),
             hostname: Blob::from("sandbox"),
             sources: view.sources,
-            scratch_bytes: limits::scratch_bytes(limits),
-            scratch_files: limits::SCRATCH_FILES,
-            scratch_attributes: if programs == Programs::All { 0 } else { NO_EXECUTE },
             steps: view.steps,
             listeners: wish.listeners(spec.endpoints.len()),
             limits: limits::of_processes(limits, group.is_none()),
@@ -181,7 +177,12 @@ impl Session {
             filter: Blob(filter::compile(filter)),
             notify: 1,
         };
+        let identity = GroundIdentity { user: AGENT, group: AGENT, caller: (!root).then(caller) };
+        let scratch_attributes = if programs == Programs::All { 0 } else { NO_EXECUTE };
+        let ground = shared.base().ground(identity, limits::scratch_bytes(limits), scratch_attributes);
         let launch = Launch {
+            ground: Blob(ground.to_bytes()),
+            fresh: 0,
             plan: Blob(plan.to_bytes()),
             user: plan.user,
             group: plan.group,
@@ -190,7 +191,7 @@ impl Session {
             prepared: view.prepared,
         };
         let sources: Vec<BorrowedFd<'_>> = view.held.iter().map(|source| source.descriptor()).collect();
-        let born = bring_up(shared, &launch, &sources, group.as_ref()).await?;
+        let born = bring_up(shared, launch.clone(), &sources, group.as_ref()).await?;
         self.report = report(&wish, shared.landlock()?, group.as_ref(), spec);
         let network = LiveNetwork::start(shared, &self.id, spec, wish, born.listeners)?;
         let rules = spec.watch_paths.then(|| PathRules::new(&self.mounts, born.pid));
@@ -362,10 +363,42 @@ struct Born {
 
 async fn bring_up(
     shared: &Shared,
-    launch: &Launch,
+    launch: Launch,
     sources: &[BorrowedFd<'_>],
     group: Option<&Leaf>,
 ) -> Result<Born, SandboxError> {
+    match try_to_bring_up(shared, &launch, sources, group).await? {
+        Ok(born) => Ok(born),
+        // A source that is not where it was when the process was made: mounts of the host have changed since.
+        Err(failure) if failure.doing.starts_with(OPENING) => {
+            let again = Launch { fresh: 1, ..launch };
+            try_to_bring_up(shared, &again, sources, group).await?.map_err(|failure| failure.into_error())
+        }
+        Err(failure) => Err(failure.into_error()),
+    }
+}
+
+/// How the program inside says that a source could not be opened.
+const OPENING: &str = "opening ";
+
+/// What the program inside reports.
+struct SetupFailure {
+    doing: String,
+    errno: u32,
+}
+
+impl SetupFailure {
+    fn into_error(self) -> SandboxError {
+        launcher::failure(&self.doing, self.errno)
+    }
+}
+
+async fn try_to_bring_up(
+    shared: &Shared,
+    launch: &Launch,
+    sources: &[BorrowedFd<'_>],
+    group: Option<&Leaf>,
+) -> Result<Result<Born, SetupFailure>, SandboxError> {
     let (ours, theirs) =
         launcher::control_pair().map_err(SandboxError::io("cannot make a control channel"))?;
     let control = HostChannel::new(ours).map_err(SandboxError::io("cannot watch the control channel"))?;
@@ -393,15 +426,17 @@ async fn bring_up(
             let mut descriptors = descriptors.into_iter();
             let notifier = if notifies == 1 { descriptors.next() } else { None };
             let listeners = ports.into_iter().zip(descriptors).collect();
-            Ok(Born {
+            Ok(Ok(Born {
                 control: Arc::new(control),
                 pidfd: newborn.pidfd,
                 pid: newborn.pid,
                 notifier,
                 listeners,
-            })
+            }))
         }
-        Some((Event::Failed { doing, errno }, _)) => Err(launcher::failure(&doing.to_string(), errno)),
+        Some((Event::Failed { doing, errno }, _)) => {
+            Ok(Err(SetupFailure { doing: doing.to_string(), errno }))
+        }
         Some(_) | None => {
             Err(SandboxError::Lifecycle("the sandbox ended while it was being set up".to_owned()))
         }

@@ -5,13 +5,13 @@ mod system;
 mod user;
 
 use std::collections::BTreeSet;
-
 use std::sync::Arc;
 
-use fullsend_sandbox_init::wire::{Blob, Prepared, Source, Step};
+use fullsend_sandbox_init::wire::{Blob, Ground, Mapping, Prepared, Source, Step};
 
 pub(crate) use user::Layered;
 
+use super::limits::SCRATCH_FILES;
 use super::mounts::{HeldSource, Pinned};
 use crate::error::SandboxError;
 
@@ -70,6 +70,25 @@ pub(crate) struct Base {
 }
 
 impl Base {
+    /// As the program inside takes it.
+    pub(crate) fn ground(
+        &self,
+        identity: GroundIdentity,
+        scratch_bytes: u64,
+        scratch_attributes: u64,
+    ) -> Ground {
+        Ground {
+            user: identity.user,
+            group: identity.group,
+            caller: identity.caller,
+            sources: self.sources.clone(),
+            scratch_bytes,
+            scratch_files: SCRATCH_FILES,
+            scratch_attributes,
+            steps: self.steps.clone(),
+        }
+    }
+
     pub(crate) fn of_this_machine() -> Self {
         let mut view = View {
             owners: Owners::AsTheyAre,
@@ -84,6 +103,7 @@ impl Base {
         view.system_directories();
         view.settings();
         view.devices();
+        view.processes();
         Self {
             sources: view.sources,
             steps: view.steps,
@@ -91,6 +111,15 @@ impl Base {
             mounted: view.mounted,
         }
     }
+}
+
+/// Who commands are.
+#[derive(Debug)]
+pub(crate) struct GroundIdentity {
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+    /// For ordinary callers: who they are on the host.
+    pub(crate) caller: Option<Mapping>,
 }
 
 /// Everything that decides what is seen.
@@ -109,10 +138,10 @@ impl<'a> View<'a> {
     pub(crate) fn build(base: &Base, wanted: &Wanted<'a>) -> Result<Self, SandboxError> {
         let mut view = Self {
             owners: wanted.owners,
-            sources: base.sources.clone(),
+            sources: Vec::new(),
             prepared: Vec::new(),
             held: Vec::new(),
-            steps: base.steps.clone(),
+            steps: Vec::new(),
             directories: base.directories.clone(),
             mounted: base.mounted.clone(),
         };
@@ -121,7 +150,6 @@ impl<'a> View<'a> {
             view.only_programs(programs)?;
         }
         view.user_mounts(wanted)?;
-        view.processes();
         Ok(view)
     }
 

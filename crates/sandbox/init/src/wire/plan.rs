@@ -9,21 +9,13 @@ record! {
         pub user: u32,
         /// The group that commands run as, inside.
         pub group: u32,
-        /// For ordinary callers: their identity on the host, which the process maps to its own itself.
-        pub caller: Option<Mapping>,
         /// 1 for a network namespace of its own.
         pub own_network: u32,
         /// The name of the machine, inside.
         pub hostname: Blob,
         /// What will be mounted, opened before the host's files disappear.
         pub sources: Vec<Source>,
-        /// Bytes of the root, which is in memory.
-        pub scratch_bytes: u64,
-        /// Files of the root.
-        pub scratch_files: u64,
-        /// Mount attributes of the root to add.
-        pub scratch_attributes: u64,
-        /// How the new root is filled.
+        /// What the root has beyond its ground.
         pub steps: Vec<Step>,
         /// Sockets that listen inside for the host.
         pub listeners: Vec<Listener>,
@@ -37,6 +29,29 @@ record! {
         pub filter: Blob,
         /// 1 when the filter reports refused calls.
         pub notify: u32,
+    }
+}
+
+record! {
+    /// What is the same for all sessions of a backend, and can be laid before it is known for which: the root with the
+    /// system's directories, settings, devices and processes.
+    pub struct Ground {
+        /// The user that commands run as, inside.
+        pub user: u32,
+        /// The group that commands run as, inside.
+        pub group: u32,
+        /// For ordinary callers: their identity on the host, which the process maps to its own itself.
+        pub caller: Option<Mapping>,
+        /// What will be mounted.
+        pub sources: Vec<Source>,
+        /// Bytes of the root, which is in memory.
+        pub scratch_bytes: u64,
+        /// Files of the root.
+        pub scratch_files: u64,
+        /// Mount attributes of the root to add.
+        pub scratch_attributes: u64,
+        /// How the new root is filled.
+        pub steps: Vec<Step>,
     }
 }
 

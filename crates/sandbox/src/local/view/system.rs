@@ -142,7 +142,6 @@ impl View<'_> {
         self.steps.push(Step::Terminals { path: Blob::from("/dev/pts") });
     }
 
-    /// Last, because a session's own mounts cannot lie in it.
     pub(super) fn processes(&mut self) {
         self.steps.push(Step::Processes { path: Blob::from("/proc") });
         let below = |name: &str| Blob::from(&format!("/proc/{name}"));
