@@ -30,13 +30,15 @@ const START: Duration = Duration::from_secs(20);
 /// How long a daemon may take until it is gone; it ends its containers first.
 const STOP: Duration = Duration::from_secs(20);
 
-/// Starts the daemon, ends it when standard input ends, and leaves nothing behind. `$1` is the directory of the
+/// Starts the daemon, ends it when standard input ends or a signal comes, and leaves nothing behind. `$1` is the directory of the
 /// engine, `$2` and the rest the daemon's command line.
 const KEEPER: &str = r#"directory=$1; shift
+trap : INT TERM HUP
 "$@" >"$directory/log" 2>&1 </dev/null &
 daemon=$!
 read -r _
-kill "$daemon" && wait "$daemon"
+kill "$daemon" 2>/dev/null
+wait "$daemon"
 umount "$directory"/exec/netns/* 2>/dev/null
 rm -rf -- "$directory""#;
 

@@ -17,6 +17,9 @@ const SKIPS_FILE: &str = "FULLSEND_TEST_SKIPS";
 /// The full size of the test in which processes share a cache while others are killed; plain `cargo test` runs a small one.
 const CACHE_SCALE: (&str, &str) = ("FULLSEND_TEST_CACHE_SCALE", "32x1000");
 
+/// The full size of the tests in which processes that use sandboxes are killed, flooded and kept busy for long.
+const FAULT_SCALE: (&str, &str) = ("FULLSEND_TEST_FAULT_SCALE", "full");
+
 /// A part of the test run that counts on its own.
 #[derive(Debug)]
 pub(crate) struct Suite {
@@ -68,7 +71,7 @@ fn run_cargo_test(repo: &Repo, skips_file: &Path, engine: Option<&Engine>) -> Re
     let mut log = LibtestLog::default();
     let mut cargo = repo.cargo();
     cargo.args(["test", "--workspace", "--no-fail-fast"]);
-    cargo.env(SKIPS_FILE, skips_file).env(CACHE_SCALE.0, CACHE_SCALE.1);
+    cargo.env(SKIPS_FILE, skips_file).env(CACHE_SCALE.0, CACHE_SCALE.1).env(FAULT_SCALE.0, FAULT_SCALE.1);
     if let Some(engine) = engine {
         engine.announce(&mut cargo);
     }

@@ -38,6 +38,11 @@ impl Rounds {
         values.get(values.len() / 2).copied()
     }
 
+    /// The shortest of one measurement, in seconds: its cost without the machine's noise.
+    pub(super) fn least(&self, name: &str) -> Option<f64> {
+        self.0.iter().filter_map(|round| round.get(name)).min_by(f64::total_cmp)
+    }
+
     /// The median of one measurement, in seconds.
     pub(super) fn seconds(&self, name: &str) -> Option<f64> {
         self.median(|round| round.get(name))
@@ -62,6 +67,7 @@ mod tests {
         }
         assert_eq!(rounds.median(|round| round.ratio("ours", "baseline")), Some(2.0));
         assert_eq!(rounds.seconds("ours"), Some(0.02));
+        assert_eq!(rounds.least("ours"), Some(0.002));
         assert_eq!(rounds.seconds("other"), None);
     }
 }

@@ -4,7 +4,9 @@ use super::rounds::Rounds;
 
 /// Rows in the order in which they were measured.
 #[derive(Debug, Default)]
-pub(super) struct Table(Vec<[String; 5]>);
+pub(super) struct Table(Vec<[String; COLUMNS]>);
+
+const COLUMNS: usize = 6;
 
 impl Table {
     /// A measurement beside another one of the same rounds.
@@ -16,18 +18,21 @@ impl Table {
         target: &str,
     ) {
         let Some(ratio) = rounds.median(|round| round.ratio(ours, baseline)) else { return };
+        let least = |name| rounds.least(name).unwrap_or(f64::NAN);
         self.0.push([
             metric.to_owned(),
             rounds.seconds(ours).map(time).unwrap_or_default(),
             format!("{baseline} {}", rounds.seconds(baseline).map(time).unwrap_or_default()),
             format!("{ratio:.3}x"),
+            format!("{:.3}x", least(ours) / least(baseline)),
             target.to_owned(),
         ]);
     }
 
     /// A measurement that stands for itself.
     pub(super) fn alone(&mut self, metric: &str, value: impl Into<String>, target: &str) {
-        self.0.push([metric.to_owned(), value.into(), String::new(), String::new(), target.to_owned()]);
+        let [baseline, ratio, least] = [const { String::new() }; 3];
+        self.0.push([metric.to_owned(), value.into(), baseline, ratio, least, target.to_owned()]);
     }
 
     /// Something that cannot be measured here.
@@ -37,9 +42,9 @@ impl Table {
     }
 
     pub(super) fn print(&self) {
-        let header = ["metric", "ours", "baseline", "ratio", "target"].map(str::to_owned);
-        let rows: Vec<&[String; 5]> = std::iter::once(&header).chain(&self.0).collect();
-        let mut widths = [0; 5];
+        let header = ["metric", "ours", "baseline", "ratio", "of minimums", "target"].map(str::to_owned);
+        let rows: Vec<&[String; COLUMNS]> = std::iter::once(&header).chain(&self.0).collect();
+        let mut widths = [0; COLUMNS];
         for row in &rows {
             for (width, cell) in widths.iter_mut().zip(*row) {
                 *width = cell.chars().count().max(*width);

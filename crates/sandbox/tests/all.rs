@@ -104,6 +104,26 @@ mod kernel {
     }
 }
 
+mod outside {
+    pub(crate) mod allowed;
+    mod instantiate;
+    pub(crate) mod live;
+    pub(crate) mod refused;
+    pub(crate) mod servers;
+    pub(crate) mod world;
+}
+
+mod faults {
+    pub(crate) mod bombs;
+    pub(crate) mod disk;
+    pub(crate) mod growth;
+    mod instantiate;
+    pub(crate) mod kills;
+    pub(crate) mod restart;
+    pub(crate) mod victims;
+    pub(crate) mod watch;
+}
+
 // A backend is tested in full by one line here, and a function in `support/backends.rs` that starts it.
 support::instantiate::backend_suites!(local, crate::support::backends::local);
 

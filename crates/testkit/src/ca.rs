@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair,
+    KeyUsagePurpose, date_time_ymd,
 };
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs;
@@ -48,6 +49,9 @@ impl TestCa {
     /// A new authority with a new key.
     pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).expect("parameters without names");
+        // A name of its own: some clients take a certificate whose issuer has its name for one that signed itself.
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "fullsend test authority");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = KeyPair::generate().expect("a key");

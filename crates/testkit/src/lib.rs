@@ -8,6 +8,7 @@
 //! * [`TestForge`] and [`TestRepo`]: repositories in memory, behind the APIs of GitHub and GitLab
 //! * [`in_namespace`] with [`test_name!`]: runs the rest of a test where chosen host names and public addresses are
 //!   ours and nothing else can be reached
+//! * [`dns`]: a name server whose answers change from one question to the next
 //! * [`reexec`]: runs the same test again in other processes, in other roles
 //! * [`declare_skip`]: says aloud that a test could not run here
 //!
@@ -23,6 +24,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a broken test set-up fails the test at once")]
 
 mod ca;
+pub mod dns;
 mod forge;
 pub mod gzip;
 mod namespaces;

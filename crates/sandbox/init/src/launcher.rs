@@ -15,7 +15,7 @@ use crate::kernel::clone::{self, Cloned};
 use crate::kernel::{mount_attributes, signals};
 use crate::server;
 use crate::setup::{self, Failure, doing};
-use crate::wire::{Blob, Launch, Launched, Mapping, Order, Plan, Prepared};
+use crate::wire::{Blob, Launch, Launched, Mapping, Order, Plan, Prepared, Wire as _};
 
 /// Everything but the network, which a plan may share, and mounts: those must be as they are when a session begins.
 const NAMESPACES: u64 = (libc::CLONE_NEWUSER
@@ -65,9 +65,9 @@ impl Shape {
     fn of(launch: &Launch) -> Self {
         Self {
             identity: launch.identity.clone(),
-            user: launch.plan.user,
-            group: launch.plan.group,
-            own_network: launch.plan.own_network,
+            user: launch.user,
+            group: launch.group,
+            own_network: launch.own_network,
         }
     }
 }
@@ -125,7 +125,8 @@ fn start(
 
 /// The life of a process 1. Never returns: the launcher's own loop must not run in it.
 fn session(line: &Channel) -> ! {
-    let Ok(Some((plan, descriptors))) = line.receive::<Plan>() else { clone::leave(0) };
+    let Ok(Some((plan, descriptors))) = line.receive::<Blob>() else { clone::leave(0) };
+    let Ok(plan) = Plan::from_bytes(&plan.0) else { clone::leave(0) };
     let mut descriptors = descriptors.into_iter();
     let Some(control) = descriptors.next().map(Channel::new) else { clone::leave(0) };
     let code = match control.receive::<Order>() {

@@ -16,8 +16,15 @@ use crate::wire::codec::{choices, record};
 record! {
     /// Asks the launcher for a process 1. Descriptors: the control channel of the session, then one for each prepared source.
     pub struct Launch {
-        /// What the new process does before it is locked in.
-        pub plan: Plan,
+        /// A [`Plan`] in its own wire form: what the new process does before it is locked in. The launcher only passes
+        /// it on.
+        pub plan: Blob,
+        /// The user inside.
+        pub user: u32,
+        /// The group inside.
+        pub group: u32,
+        /// 1 for a network of its own.
+        pub own_network: u32,
         /// For callers who are root: the unprivileged identity on the host.
         pub identity: Option<Mapping>,
         /// Sources of which the launcher makes mounts before cloning, in the order of their descriptors.

@@ -19,20 +19,24 @@ pub(crate) const OUTPUT_BYTES: u64 = 16 * MIB;
 /// Files of the scratch space; small ones take more than their bytes.
 pub(crate) const SCRATCH_FILES: u64 = 262_144;
 
-/// Limits of each process. `memory_by_process` is set where no control group limits the session as a whole.
-pub(crate) fn of_processes(limits: &ResourceLimits, memory_by_process: bool) -> Vec<Limit> {
+/// How much later this limit of processes comes than the one of a control group, which counts how often it is hit.
+const SECOND_LINE: u32 = 32;
+
+/// Limits of each process. `alone` is set where no control group limits the session as a whole.
+pub(crate) fn of_processes(limits: &ResourceLimits, alone: bool) -> Vec<Limit> {
+    let processes = limits.processes.unwrap_or(PROCESSES).saturating_add(if alone { 0 } else { SECOND_LINE });
     let file_size = u64::from(limits.file_size_mb.unwrap_or(FILE_SIZE_MB)) * MIB;
     let mut list = vec![
         (libc::RLIMIT_CORE, 0),
         (libc::RLIMIT_NOFILE, OPEN_FILES.min(hard_limit(rustix::process::Resource::Nofile))),
-        (libc::RLIMIT_NPROC, u64::from(limits.processes.unwrap_or(PROCESSES))),
+        (libc::RLIMIT_NPROC, u64::from(processes)),
         (libc::RLIMIT_FSIZE, file_size),
         (libc::RLIMIT_MEMLOCK, (8 * MIB).min(hard_limit(rustix::process::Resource::Memlock))),
         (libc::RLIMIT_MSGQUEUE, 819_200),
         (libc::RLIMIT_RTPRIO, 0),
         (libc::RLIMIT_NICE, 0),
     ];
-    if let Some(memory) = limits.memory_mb.filter(|_| memory_by_process) {
+    if let Some(memory) = limits.memory_mb.filter(|_| alone) {
         // Only the last resort: programs set much more aside than they use, and use is what is watched.
         list.push((libc::RLIMIT_DATA, u64::from(memory) * MIB * 8));
     }

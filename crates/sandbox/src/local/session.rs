@@ -5,7 +5,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fullsend_sandbox_init::wire::{Blob, Event, Launch, Mapping, Order, Plan};
+use fullsend_sandbox_init::wire::{Blob, Event, Launch, Mapping, Order, Plan, Wire as _};
 
 use super::backend::Shared;
 use super::channel::{HostChannel, Partial};
@@ -181,8 +181,14 @@ impl Session {
             filter: Blob(filter::compile(filter)),
             notify: 1,
         };
-        let launch =
-            Launch { plan, identity: root.then(|| shared.identity.clone()), prepared: view.prepared };
+        let launch = Launch {
+            plan: Blob(plan.to_bytes()),
+            user: plan.user,
+            group: plan.group,
+            own_network: plan.own_network,
+            identity: root.then(|| shared.identity.clone()),
+            prepared: view.prepared,
+        };
         let sources: Vec<BorrowedFd<'_>> = view.held.iter().map(|source| source.descriptor()).collect();
         let born = bring_up(shared, &launch, &sources, group.as_ref()).await?;
         self.report = report(&wish, shared.landlock()?, group.as_ref(), spec);
@@ -206,7 +212,8 @@ impl Session {
     /// A control group where a limit asks for one and the machine has one.
     fn group(&self, shared: &Shared) -> Result<Option<Leaf>, SandboxError> {
         let limits = &self.record.spec.limits;
-        if limits.memory_mb.is_none() && limits.cpu_count.is_none() {
+        // Only a control group counts how often the limit of processes was hit.
+        if limits.memory_mb.is_none() && limits.cpu_count.is_none() && limits.processes.is_none() {
             return Ok(None);
         }
         let wanted = CgroupLimits {

@@ -1,20 +1,24 @@
 //! What is kept of sessions on disk: records, directories that belong to them, layers of their changes.
 //!
 //! ```text
+//! <state>/lock                          held while a session is made or swept
+//! <state>/sessions/.<any>/              what is being removed
 //! <state>/sessions/<id>/                locked while a process runs the session
 //! <state>/sessions/<id>/record.json     what the session is, and its snapshots
 //! <state>/sessions/<id>/owned-<n>/      directories that belong to the session
 //! <state>/sessions/<id>/kept/<snapshot>/<n>/   copies of those, one for each snapshot
+//! <state>/sessions/<id>/staged/<n>/     copies on their way back
 //! <state>/layers/<layer>/<n>/{upper,work}      changes of overlaid mounts; sealed ones may be shared by sessions
 //! ```
 
-use std::collections::BTreeSet;
-use std::fs::{DirBuilder, File};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::error::SandboxError;
 use crate::spec::{SandboxSessionId, SandboxSpec};
@@ -84,8 +88,10 @@ impl State {
     /// Starts a session on disk.
     pub(crate) fn create(&self, id: &SandboxSessionId) -> Result<SessionLock, SandboxError> {
         let path = self.session(id);
+        let _undisturbed = self.guard()?;
         match DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => self.lock(id),
+            // A name that cannot be used is not taken either.
+            Ok(()) => self.lock(id).inspect_err(|_| drop(std::fs::remove_dir_all(&path))),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(SandboxError::InvalidRequest(format!("there is a sandbox session `{id}` already")))
             }
@@ -93,6 +99,19 @@ impl State {
                 Err(SandboxError::Io { doing: format!("cannot make `{}`", path.display()), source: error })
             }
         }
+    }
+
+    /// A session that is just being made has no lock yet, and looks like one whose process is gone. While this is held
+    /// there is none.
+    fn guard(&self) -> Result<File, SandboxError> {
+        let path = self.root.join("lock");
+        let failed = SandboxError::io(format!("cannot lock `{}`", path.display()));
+        let locked = || {
+            let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        locked().map_err(failed)
     }
 
     /// Takes a session over from a process that is gone.
@@ -181,26 +200,57 @@ impl State {
         snapshot: &str,
         numbers: &[usize],
     ) -> Result<(), SandboxError> {
-        for number in numbers {
-            tree::copy(&self.owned(id, *number), &self.kept(id, snapshot, *number))?;
-        }
-        Ok(())
+        // A process that was killed, or a full disk, may have left half of one.
+        self.discard_kept(id, snapshot)?;
+        numbers
+            .iter()
+            .try_for_each(|number| tree::copy(&self.owned(id, *number), &self.kept(id, snapshot, *number)))
     }
 
-    /// Puts copies in place of the directories that belong to a session; `from` may be another session.
-    pub(crate) fn restore_owned(
+    /// Removes the copies of a snapshot that came to nothing.
+    pub(crate) fn discard_kept(&self, id: &SandboxSessionId, snapshot: &str) -> Result<(), SandboxError> {
+        tree::remove(&self.session(id).join("kept").join(snapshot))
+    }
+
+    /// Makes copies that [`State::swap_owned`] puts in place; `from` may be another session. Nothing else changes.
+    pub(crate) fn stage_owned(
         &self,
         from: &SandboxSessionId,
         snapshot: &str,
         to: &SandboxSessionId,
         numbers: &[usize],
     ) -> Result<(), SandboxError> {
-        for number in numbers {
-            let (kept, owned) = (self.kept(from, snapshot, *number), self.owned(to, *number));
-            tree::remove(&owned)?;
-            tree::copy(&kept, &owned)?;
+        self.discard_staged(to)?;
+        let copied = numbers.iter().try_for_each(|number| {
+            tree::copy(&self.kept(from, snapshot, *number), &self.staged(to, *number))
+        });
+        if copied.is_err() {
+            // The first error is the one to tell.
+            drop(self.discard_staged(to));
         }
-        Ok(())
+        copied
+    }
+
+    /// Puts the copies in place of the directories that belong to a session.
+    pub(crate) fn swap_owned(&self, id: &SandboxSessionId, numbers: &[usize]) -> Result<(), SandboxError> {
+        for number in numbers {
+            let (staged, owned) = (self.staged(id, *number), self.owned(id, *number));
+            tree::remove(&owned)?;
+            let parent = owned.parent().unwrap_or(&owned);
+            make_private(parent)
+                .and_then(|()| std::fs::rename(&staged, &owned))
+                .map_err(SandboxError::io(format!("cannot make `{}`", owned.display())))?;
+        }
+        self.discard_staged(id)
+    }
+
+    /// Removes copies that are not to be put in place.
+    pub(crate) fn discard_staged(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
+        tree::remove(&self.session(id).join("staged"))
+    }
+
+    fn staged(&self, id: &SandboxSessionId, number: usize) -> PathBuf {
+        self.session(id).join("staged").join(number.to_string())
     }
 
     fn kept(&self, id: &SandboxSessionId, snapshot: &str, number: usize) -> PathBuf {
@@ -209,25 +259,44 @@ impl State {
 
     /// Removes a session and the layers that no other session needs.
     pub(crate) fn remove(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
-        tree::remove(&self.session(id))?;
-        self.remove_unused_layers()
+        self.take_away(id)?;
+        self.remove_unused_layers(&BTreeMap::new())
+    }
+
+    /// Removes the directory of a session. Out of sight first: nobody may find half of one, or a lock that is not held.
+    fn take_away(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
+        let path = self.session(id);
+        let hidden = self.root.join("sessions").join(format!(".{}", Uuid::now_v7().simple()));
+        let guard = self.guard()?;
+        match std::fs::rename(&path, &hidden) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other.map_err(SandboxError::io(format!("cannot remove `{}`", path.display())))?,
+        }
+        drop(guard);
+        tree::remove(&hidden)
     }
 
     /// Removes sessions whose process is gone and that were not meant to outlive it.
     pub(crate) fn sweep(&self) -> Result<Vec<SandboxSessionId>, SandboxError> {
+        let path = self.root.join("sessions");
+        let all = names(&path).map_err(SandboxError::io(format!("cannot list `{}`", path.display())))?;
+        for hidden in all.iter().filter(|name| name.starts_with('.')) {
+            tree::remove(&path.join(hidden))?;
+        }
         let mut removed = Vec::new();
+        let mut idle = BTreeMap::new();
         for id in self.ids()? {
+            let guard = self.guard()?;
             let Ok(lock) = self.lock(&id) else { continue };
-            let durable = self.read(&id).is_ok_and(|record| record.durable);
-            if !durable {
-                tree::remove(&self.session(&id))?;
+            drop(guard);
+            if self.read(&id).is_ok_and(|record| record.durable) {
+                idle.insert(id, lock);
+            } else {
+                self.take_away(&id)?;
                 removed.push(id);
             }
-            drop(lock);
         }
-        if !removed.is_empty() {
-            self.remove_unused_layers()?;
-        }
+        self.remove_unused_layers(&idle)?;
         Ok(removed)
     }
 
@@ -237,26 +306,33 @@ impl State {
         Ok(names.into_iter().filter_map(|name| SandboxSessionId::new(name).ok()).collect())
     }
 
-    fn remove_unused_layers(&self) -> Result<(), SandboxError> {
+    /// A layer is used if a record names it. One of a session that a process runs may just be on its way into the
+    /// record, so those stay too; `idle` are sessions that nobody runs.
+    fn remove_unused_layers(
+        &self,
+        idle: &BTreeMap<SandboxSessionId, SessionLock>,
+    ) -> Result<(), SandboxError> {
         let path = self.layers();
         let all = names(&path).map_err(SandboxError::io(format!("cannot list `{}`", path.display())))?;
         if all.is_empty() {
             return Ok(());
         }
         let mut used = BTreeSet::new();
+        let mut running = BTreeSet::new();
         for id in self.ids()? {
-            match self.read(&id) {
-                Ok(record) => {
-                    used.extend(record.layers);
-                    used.extend(record.snapshots.into_iter().flat_map(|kept| kept.layers));
-                }
-                // One that is just being made has no record yet; its layers are told by their name.
-                Err(_) => {
-                    used.insert(format!("{id}.0"));
-                }
+            if let Ok(record) = self.read(&id) {
+                used.extend(record.layers);
+                used.extend(record.snapshots.into_iter().flat_map(|kept| kept.layers));
+            }
+            if !idle.contains_key(&id) {
+                running.insert(id.to_string());
             }
         }
-        all.iter().filter(|name| !used.contains(*name)).try_for_each(|name| tree::remove(&path.join(name)))
+        let is_unused = |name: &&String| {
+            let owner = name.rsplit_once('.').map_or("", |(owner, _)| owner);
+            !used.contains(*name) && !running.contains(owner)
+        };
+        all.iter().filter(is_unused).try_for_each(|name| tree::remove(&path.join(name)))
     }
 }
 

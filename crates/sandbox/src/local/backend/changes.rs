@@ -4,6 +4,7 @@ use super::{LocalBackend, refuse_busy};
 use crate::egress::CompiledPolicy;
 use crate::error::SandboxError;
 use crate::local::network::Wish;
+use crate::local::state::Record;
 use crate::spec::{
     FilesystemMount, NetworkPolicy, SandboxSession, SandboxSessionId, SandboxSpec, SandboxState,
 };
@@ -24,13 +25,14 @@ impl LocalBackend {
             return Err(error);
         }
         session.end_live().await;
-        if let Err(error) = session.ensure_live(&self.shared).await {
+        let begun = session.ensure_live(&self.shared).await;
+        if let Err(error) = begun.and_then(|_| self.shared.state.write(id, &session.record)) {
             session.record.spec.mounts.pop();
+            session.end_live().await;
             session.hold_mounts(&self.shared)?;
             return Err(error);
         }
         session.state = SandboxState::Running;
-        self.shared.state.write(id, &session.record)?;
         Ok(entry.show(&session, &self.shared))
     }
 
@@ -47,26 +49,32 @@ impl LocalBackend {
         let live = session.live.clone().filter(|live| live.is_running());
         let network = live.as_ref().and_then(|live| live.network());
         let now = match (&wish, network) {
-            (Wish::Proxy { policy, .. }, Some(network))
-                if network.covers(policy) || refuse_busy(&session).is_err() =>
-            {
-                network.egress.apply(policy.clone());
-                true
+            (Wish::Proxy { policy, .. }, Some(network)) => {
+                network.covers(policy) || refuse_busy(&session).is_err()
             }
-            (Wish::None, Some(network)) => {
-                network.egress.apply(CompiledPolicy::default());
-                true
-            }
+            (Wish::None, Some(_)) => true,
             (Wish::None, None) => Wish::of(&session.record.spec).is_ok_and(|wish| matches!(wish, Wish::None)),
             (Wish::Proxy { .. } | Wish::Host, _) => false,
         };
         if !now {
             refuse_busy(&session)?;
-            session.end_live().await;
         }
-        session.record.spec = spec;
-        self.shared.state.write(id, &session.record)?;
-        session.ensure_live(&self.shared).await?;
+        // Written down first: a change that would be forgotten is not made.
+        let record = Record { spec, ..session.record.clone() };
+        self.shared.state.write(id, &record)?;
+        let before = std::mem::replace(&mut session.record, record);
+        match (wish, network) {
+            (Wish::Proxy { policy, .. }, Some(network)) if now => network.egress.apply(policy),
+            (Wish::None, Some(network)) => network.egress.apply(CompiledPolicy::default()),
+            _ if now => {}
+            _ => session.end_live().await,
+        }
+        if let Err(error) = session.ensure_live(&self.shared).await {
+            session.record = before;
+            // The first error is the one to tell.
+            drop(self.shared.state.write(id, &session.record));
+            return Err(error);
+        }
         entry.show(&session, &self.shared);
         Ok(())
     }

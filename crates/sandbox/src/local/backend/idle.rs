@@ -8,6 +8,7 @@ use fullsend_sandbox_init::wire::Order;
 use super::{Entry, LocalBackend, Shared, refuse_busy};
 use crate::error::SandboxError;
 use crate::local::session::Session;
+use crate::local::state::Record;
 use crate::spec::{SandboxSessionId, SandboxState};
 
 /// However short the idle time is.
@@ -18,13 +19,15 @@ impl LocalBackend {
         let entry = self.find(id)?;
         let mut session = entry.session.lock().await;
         refuse_busy(&session)?;
+        let record = Record { durable: true, ..session.record.clone() };
+        self.shared.state.write(id, &record)?;
+        session.record = record;
         if let Some(live) = session.live.as_ref().filter(|live| live.is_running()) {
             live.everyone(&Order::Stop {}).await?;
         }
         session.state = SandboxState::Suspended;
-        session.record.durable = true;
         entry.show(&session, &self.shared);
-        self.shared.state.write(id, &session.record)
+        Ok(())
     }
 }
 

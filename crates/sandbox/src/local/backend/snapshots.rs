@@ -33,13 +33,15 @@ impl LocalBackend {
         }
         session.end_live().await;
         let snapshot_id = format!("{id}.{}", session.record.snapshots.len() + 1);
-        self.shared.state.keep_owned(id, &snapshot_id, &session.owned())?;
-        let layers = session.record.layers.clone();
-        let kept = Kept { id: snapshot_id.clone(), layers };
         let mut record = session.record.clone();
-        record.snapshots.push(kept);
+        record.snapshots.push(Kept { id: snapshot_id.clone(), layers: session.record.layers.clone() });
         record.durable = true;
-        self.restack(&mut session, record)?;
+        let kept = self.shared.state.keep_owned(id, &snapshot_id, &session.owned());
+        if let Err(error) = kept.and_then(|()| self.restack(&mut session, record)) {
+            // The first error is the one to tell.
+            drop(self.shared.state.discard_kept(id, &snapshot_id));
+            return Err(error);
+        }
         Ok(SandboxSnapshot {
             session_id: id.clone(),
             backend: NAME.to_owned(),
@@ -76,9 +78,16 @@ impl LocalBackend {
         refuse_busy(&session)?;
         if let Some(last) = session.record.snapshots.last().cloned() {
             session.end_live().await;
-            self.shared.state.restore_owned(id, &last.id, id, &session.owned())?;
+            let owned = session.owned();
+            self.shared.state.stage_owned(id, &last.id, id, &owned)?;
             let record = session.record.clone();
-            self.restack(&mut session, record)?;
+            if let Err(error) = self.restack(&mut session, record) {
+                // The first error is the one to tell.
+                drop(self.shared.state.discard_staged(id));
+                return Err(error);
+            }
+            self.shared.state.swap_owned(id, &owned)?;
+            session.hold_mounts(&self.shared)?;
         }
         session.ensure_live(&self.shared).await?;
         wake(&mut session).await?;
@@ -118,7 +127,9 @@ impl LocalBackend {
             .filter(|number| spec.mounts.get(*number).is_some_and(FilesystemMount::is_session_owned))
             .collect();
         let new = Record { spec, layers, snapshots: Vec::new(), durable: false };
-        let restored = self.shared.state.restore_owned(from, &kept.id, &id, &owned);
+        let state = &self.shared.state;
+        let restored =
+            state.stage_owned(from, &kept.id, &id, &owned).and_then(|()| state.swap_owned(&id, &owned));
         let begun = match restored {
             Ok(()) => self.begin(&id, new, lock).await,
             Err(error) => Err(error),
