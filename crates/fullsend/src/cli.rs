@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fullsend_harness::value::Platform;
 
 pub(crate) use self::sandbox::{
-    BackendName, DoctorArgs, EgressArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand, SandboxExecArgs,
-    SandboxPolicyArgs,
+    BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
+    SandboxExecArgs, SandboxPolicyArgs,
 };
 use crate::environment;
 
@@ -53,8 +53,8 @@ pub(crate) enum Command {
     Sandbox(SandboxCommand),
     /// Find out what this machine can enforce
     ///
-    /// Tries every layer of the sandbox. For what is missing it says why, and how to get it. The exit code is 1 when no
-    /// sandbox can be made.
+    /// Tries every layer of the sandbox, and asks the container engine what it has. For what is missing it says why, and
+    /// how to get it. The exit code is 1 when no sandbox can be made without containers.
     Doctor(DoctorArgs),
     /// Start a `.fullsend` directory
     ///

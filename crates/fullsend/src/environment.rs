@@ -62,5 +62,5 @@ pub(crate) fn state_directory() -> Option<std::path::PathBuf> {
     let absolute =
         |name: &str| std::env::var_os(name).map(std::path::PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute(XDG_STATE_HOME).or_else(|| Some(absolute(HOME)?.join(".local/state")))?;
-    Some(state.join("fullsend/sandbox"))
+    Some(state.join("fullsend"))
 }

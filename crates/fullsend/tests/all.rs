@@ -21,6 +21,7 @@ mod suite {
     mod remote;
     mod remote_bases;
     mod running;
+    mod sandbox_docker;
     mod sandbox_exec;
     mod sandbox_policy;
     mod sandbox_tty;

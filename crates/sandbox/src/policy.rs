@@ -16,7 +16,10 @@ use std::path::Path;
 use fullsend_origin::Sha256Digest;
 use serde::{Deserialize, Serialize};
 
-pub use explain::{EndpointGrant, Explanation, HostGrant, PathGrant, PathOrigin, Programs, Reach, explain};
+pub use explain::{
+    EndpointGrant, Explanation, Ground, HostGrant, PathGrant, PathOrigin, Programs, Reach, explain,
+    explain_on,
+};
 pub use lower::{Effect, Grant, Lowered};
 
 use crate::error::SandboxError;

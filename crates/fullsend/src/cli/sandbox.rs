@@ -59,8 +59,8 @@ pub(crate) struct SandboxExecArgs {
     /// Give the command a terminal; its error output is then part of its output
     #[arg(long)]
     pub(crate) tty: bool,
-    /// Print what is granted before the command runs, to standard error; and if it fails, also the files it was refused,
-    /// which makes every file access slower
+    /// Print what is granted before the command runs, to standard error; and if it fails, also the files it was refused
+    /// (only `--backend local`), which makes every file access slower
     #[arg(long)]
     pub(crate) explain: bool,
     /// How to print what the command does
@@ -81,6 +81,8 @@ pub(crate) struct SandboxExecArgs {
     pub(crate) network: EgressArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) engine: EngineArgs,
 }
 
 #[derive(Debug, Args)]
@@ -139,7 +141,24 @@ pub(crate) struct LimitArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Containers, with `--backend docker`")]
+pub(crate) struct EngineArgs {
+    /// The image that the command runs in; it must be there, nothing is fetched
+    #[arg(long, visible_alias = "sandbox-image", value_name = "IMAGE", required_if_eq("backend", "docker"))]
+    pub(crate) image: Option<String>,
+    /// The runtime, such as `runsc`; by default the one of the engine
+    #[arg(long, value_name = "NAME")]
+    pub(crate) runtime: Option<String>,
+    /// The client of the engine: `docker`, `podman` or a path; it finds its engine as usual
+    #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) docker: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
+    /// The client of the container engine to look at: `docker`, `podman` or a path
+    #[arg(long, value_name = "PROGRAM", default_value = "docker", value_hint = ValueHint::ExecutablePath)]
+    pub(crate) docker: PathBuf,
     /// How to print it
     #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
     pub(crate) format: ShowFormat,
@@ -149,6 +168,8 @@ pub(crate) struct DoctorArgs {
 pub(crate) enum BackendName {
     /// The kernel of this machine, without privileges
     Local,
+    /// A container of docker or podman
+    Docker,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

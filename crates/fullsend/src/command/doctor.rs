@@ -1,7 +1,7 @@
 //! `fullsend doctor`.
 
 use anyhow::Result;
-use fullsend_sandbox::{Layer, LayerStatus, SandboxBackend as _};
+use fullsend_sandbox::{DockerBackend, Layer, LayerStatus, SandboxBackend as _};
 use fullsend_yaml::printable;
 use serde::Serialize;
 use serde_json::json;
@@ -11,11 +11,13 @@ use crate::cli::{DoctorArgs, ShowFormat};
 use crate::exit::Exit;
 use crate::output::Output;
 
-/// What was found out about the sandbox.
+/// What was found out about sandboxes.
 struct Findings {
     layers: Vec<Layer>,
     /// Why there is no sandbox at all.
     refusal: Option<String>,
+    /// What the container engine has.
+    containers: Vec<Layer>,
 }
 
 /// How much of a sandbox there is.
@@ -56,7 +58,7 @@ impl Findings {
 
 pub(super) fn run(args: &DoctorArgs, output: &mut Output) -> Result<Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let findings = runtime.block_on(async { examine() });
+    let findings = runtime.block_on(examine(args));
     runtime.shutdown_background();
     match args.format {
         ShowFormat::Text => output.text(&text(&findings))?,
@@ -65,29 +67,43 @@ pub(super) fn run(args: &DoctorArgs, output: &mut Output) -> Result<Exit> {
                 "tier": findings.tier(),
                 "refusal": findings.refusal,
                 "layers": findings.layers,
-            }
+            },
+            "containers": { "layers": findings.containers },
         }))?,
     }
     Ok(if findings.tier() == Tier::None { Exit::Failed } else { Exit::Done })
 }
 
 /// Tries every layer.
-fn examine() -> Findings {
+async fn examine(args: &DoctorArgs) -> Findings {
+    let containers = DockerBackend::examine(&args.docker).await;
     let backend = match backend::local(None) {
         Ok(backend) => backend,
-        Err(error) => return Findings { layers: Vec::new(), refusal: Some(error.to_string()) },
+        Err(error) => {
+            return Findings { layers: Vec::new(), refusal: Some(error.to_string()), containers };
+        }
     };
     let layers = backend.layers();
     let refusal = (!backend.capabilities().local_process_sandbox)
         .then(|| "no command can be confined without what is missing above".to_owned());
-    Findings { layers, refusal }
+    Findings { layers, refusal, containers }
 }
 
 fn text(findings: &Findings) -> String {
-    let mut text = String::from("Sandbox\n");
+    let mut text = format!("Sandbox\n{}", rows(&findings.layers));
+    if let Some(refusal) = &findings.refusal {
+        text.push_str(&format!("  {}\n", printable(refusal.clone())));
+    }
+    text.push_str(&format!("Tier {}\n", findings.tier().description()));
+    text.push_str(&format!("\nContainers, for `--backend docker`\n{}", rows(&findings.containers)));
+    text
+}
+
+fn rows(layers: &[Layer]) -> String {
+    let mut text = String::new();
     let printable = |detail: &String| printable(detail.clone());
-    let width = findings.layers.iter().map(|layer| layer.name.len()).max().unwrap_or_default();
-    for layer in &findings.layers {
+    let width = layers.iter().map(|layer| layer.name.len()).max().unwrap_or_default();
+    for layer in layers {
         match &layer.status {
             LayerStatus::Available(detail) => {
                 let line = format!("  ok       {:width$}  {}", layer.name, printable(detail));
@@ -99,9 +115,5 @@ fn text(findings: &Findings) -> String {
             }
         }
     }
-    if let Some(refusal) = &findings.refusal {
-        text.push_str(&format!("  {}\n", printable(refusal)));
-    }
-    text.push_str(&format!("Tier {}\n", findings.tier().description()));
     text
 }

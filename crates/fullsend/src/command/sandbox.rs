@@ -13,11 +13,11 @@ mod writer;
 use std::io::ErrorKind;
 
 use anyhow::Result;
-use fullsend_sandbox::policy::explain;
+use fullsend_sandbox::policy::{explain, explain_on};
 use fullsend_sandbox::{SandboxBackend, SandboxError, SandboxSession};
 use serde_json::json;
 
-use self::backend::Backend;
+use self::backend::Choice;
 use self::policy_file::PolicyFile;
 use self::relay::{Ended, Relay};
 use self::request::Wanted;
@@ -85,9 +85,10 @@ pub(super) fn show_policy(args: &SandboxPolicyArgs, output: &mut Output) -> Resu
 pub(super) fn exec(args: &SandboxExecArgs, output: &mut Output) -> Result<Exit> {
     let current = std::env::current_dir()?;
     let policy = args.policy.as_ref().map(|path| PolicyFile::read(path, &current, output)).transpose()?;
+    let choice = Choice::of(args)?;
     let wanted = request::build(args, policy.as_ref(), &current, environment::key_variable)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ran = runtime.block_on(run(args, wanted, output));
+    let ran = runtime.block_on(run(args, &choice, wanted, output));
     // A thread that still waits for input must not hold up the end.
     runtime.shutdown_background();
     match ran {
@@ -119,13 +120,22 @@ fn failure_code(error: &SandboxError) -> u8 {
     if source.kind() == ErrorKind::NotFound { NO_COMMAND } else { NOT_RUNNABLE }
 }
 
-async fn run(args: &SandboxExecArgs, wanted: Wanted, output: &mut Output) -> Result<Ended, Failure> {
+async fn run(
+    args: &SandboxExecArgs,
+    choice: &Choice<'_>,
+    wanted: Wanted,
+    output: &mut Output,
+) -> Result<Ended, Failure> {
     let mut signals = Signals::listen()?;
-    if args.explain && args.format == ExecFormat::Text {
-        output.aside(&explain(&wanted.spec).to_string());
+    let explained = args.explain.then(|| explain_on(&wanted.spec, &choice.ground()));
+    if let Some(explanation) = explained.as_ref().filter(|_| args.format == ExecFormat::Text) {
+        output.aside(&explanation.to_string());
     }
-    let explanation = (args.explain && args.format == ExecFormat::Json).then(|| explain(&wanted.spec));
-    let started = Backend::start(args)?;
+    let explanation = explained.filter(|_| args.format == ExecFormat::Json);
+    let started = tokio::select! {
+        started = choice.start(args.network.log.clone()) => started?,
+        signal = signals.ending() => return Err(Failure::Interrupted(signal)),
+    };
     let backend = started.contract();
     let session = tokio::select! {
         session = backend.provision(wanted.spec.clone()) => session?,
@@ -142,7 +152,7 @@ async fn run(args: &SandboxExecArgs, wanted: Wanted, output: &mut Output) -> Res
     // Also when the command failed: nothing of the session stays.
     let terminated = backend.terminate(&session.id).await;
     // After the command, so that it does not wait; what cannot be removed today can be tomorrow.
-    if let Err(error) = started.sweep() {
+    if let Err(error) = started.sweep().await {
         tracing::warn!("cannot remove what killed processes have left behind: {error}");
     }
     let ended = ended?;

@@ -52,6 +52,26 @@ fn without_a_place_for_state_there_is_no_sandbox() {
 }
 
 #[test]
+fn without_an_engine_it_says_how_to_get_one() {
+    for user in each_user(test_name!()) {
+        for (program, expected) in [("docker", "`docker info`"), ("/no/such/podman", "install podman")] {
+            let mut command = user.command(&["doctor", "--format", "json", "--docker", program]);
+            let ran = Ran::from(command.env("DOCKER_HOST", "unix:///no/such/socket").output().unwrap());
+            let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let layers = found["containers"]["layers"].as_array().unwrap();
+            let [engine] = layers.as_slice() else { panic!("{found}") };
+            assert_eq!(
+                (&engine["name"], &engine["status"]),
+                (&"engine".into(), &"missing".into()),
+                "{engine}"
+            );
+            assert!(engine["detail"]["fix"].as_str().unwrap().contains(expected), "{engine}");
+            assert_eq!(ran.code, Some(0), "it is not needed: {ran:?}");
+        }
+    }
+}
+
+#[test]
 fn it_takes_no_other_format() {
     let ran = Place::new().run(&["doctor", "--format", "xml"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));

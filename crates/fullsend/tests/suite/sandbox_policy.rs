@@ -44,14 +44,14 @@ fn options_add_to_the_policy() {
         for directory in ["a", "b", "c"] {
             user.write(&format!("{directory}/file"), directory);
         }
-        let policy = "read: [a, b]\nexec: ['**']\nlimits: {timeout: 60, processes: 77}\n";
+        let policy = "read: [a, b]\nexec: ['**']\nlimits: {timeout: 60, file_size_mb: 1}\n";
         let here = fs::canonicalize(user.path()).unwrap();
         let line = format!(
-            "cd {}; echo new > a/file; cat a/file b/file c/file; bash -c 'ulimit -u'",
+            "cd {}; echo new > a/file; cat a/file b/file c/file; head -c 2000000 /dev/zero > /tmp/big || echo large",
             here.display()
         );
         let ran = with_policy(&user, policy, &["--rw", "a", "--ro", "b", "--ro", "c"], &line);
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "new\nbc77\n"), "{ran:?}");
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "new\nbclarge\n"), "{ran:?}");
 
         let timed = with_policy(&user, policy, &["--timeout", "0.3"], "sleep 30");
         assert_eq!(timed.code, Some(124), "a limit of an option wins: {timed:?}");

@@ -26,7 +26,7 @@ pub(crate) struct User {
 
 /// Whoever runs the tests, and an ordinary user as well if that is root. None when no sandbox can be made here.
 pub(crate) fn each_user(test: &str) -> Vec<User> {
-    let caller = User::new(None);
+    let caller = User::caller();
     let is_root = caller.is_root;
     let mut users = vec![caller];
     if is_root {
@@ -43,6 +43,11 @@ pub(crate) fn each_user(test: &str) -> Vec<User> {
 }
 
 impl User {
+    /// Whoever runs the tests.
+    pub(crate) fn caller() -> Self {
+        Self::new(None)
+    }
+
     fn new(switch_to: Option<u32>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let is_root = switch_to.is_none() && fs::metadata(directory.path()).unwrap().uid() == 0;

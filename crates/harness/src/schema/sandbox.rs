@@ -15,7 +15,7 @@ record! {
         /// Files and directories that can be written, and read.
         write: Vec<Located<String>>,
         /// Programs that can be run: names, or absolute paths; `**` for all of the system's. Without any, nothing can be
-        /// run.
+        /// run. In a container only `**` can be enforced.
         exec: Vec<Located<String>>,
         /// Hosts that can be reached: `host`, `*.domain` or an address, with an optional `:port`; without one, ports 80
         /// and 443. `*` takes all filters away.
@@ -88,7 +88,7 @@ record! {
     pub struct SandboxLimits {
         /// Seconds until the command is ended; fractions are allowed. Default: no limit.
         timeout: Located<Seconds>,
-        /// Memory of all processes together, in MiB. Default: no limit.
+        /// Memory of all processes together, in MiB. Default: no limit; in a container, 4096.
         memory_mb: Located<Count>,
         /// Processors that they share. Default: all.
         cpus: Located<Count>,

@@ -27,6 +27,13 @@ pub struct ContainerUser {
     pub gid: u32,
 }
 
+impl ContainerUser {
+    /// The user and group of this process.
+    pub(super) fn of_caller() -> Self {
+        Self { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() }
+    }
+}
+
 /// Everything that the engine is told about a container.
 #[derive(Clone, Debug)]
 pub(super) struct Container<'a> {

@@ -1,7 +1,7 @@
 //! The backend `docker`.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,9 +17,10 @@ use super::network::{compile, has_way_out, is_open};
 use super::record::{Place, Record};
 use super::session::Session;
 use super::tree::{self, Owner};
-use super::{init, sweep};
+use super::{examine, init, sweep};
 use crate::contract::{Pending, Running, SandboxBackend};
 use crate::error::SandboxError;
+use crate::layer::Layer;
 use crate::local::network::Wish;
 use crate::spec::{
     ExecRequest, FilesystemMount, NetworkPolicy, SandboxCapabilities, SandboxSession, SandboxSessionId,
@@ -79,11 +80,7 @@ impl DockerBackend {
             ))
         })?;
         let state = init::make_private(&config.state_dir)?;
-        let caller = ContainerUser {
-            uid: rustix::process::geteuid().as_raw(),
-            gid: rustix::process::getegid().as_raw(),
-        };
-        let found = engine.user(caller);
+        let found = engine.user(ContainerUser::of_caller());
         let identity = Identity { user: config.user.unwrap_or(found.user), ..found };
         if identity.user.uid == 0 && !engine.rootless {
             return Err(SandboxError::InvalidRequest("commands never run as root of the host".to_owned()));
@@ -102,6 +99,12 @@ impl DockerBackend {
         };
         sweep::containers(&shared).await?;
         Ok(Self { shared: Arc::new(shared), sessions: Mutex::default() })
+    }
+
+    /// What the engine of a client has to offer, each with what would help if it is missing. Takes no image, and changes
+    /// nothing.
+    pub async fn examine(program: &Path) -> Vec<Layer> {
+        examine::examine(program).await
     }
 
     /// Removes containers of processes that are gone, and files of their sessions except those with a snapshot.
@@ -406,7 +409,7 @@ async fn watch_idleness(shared: Arc<Shared>, session: std::sync::Weak<AsyncMutex
 }
 
 /// Puts a copy of one tree in the place of another.
-fn replace(from: &std::path::Path, to: &std::path::Path) -> std::io::Result<()> {
+fn replace(from: &Path, to: &Path) -> std::io::Result<()> {
     let fresh = to.with_extension("new");
     tree::remove(&fresh)?;
     tree::copy(from, &fresh, Owner::Same)?;

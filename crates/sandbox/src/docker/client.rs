@@ -24,6 +24,11 @@ impl Client {
         Self { program: config.program.clone(), host: config.host.clone() }
     }
 
+    /// The client with the engine that it is configured for.
+    pub(super) fn of(program: &std::path::Path) -> Self {
+        Self { program: program.to_owned(), host: None }
+    }
+
     /// How the client is called in messages.
     pub(super) fn name(&self) -> String {
         self.program.display().to_string()

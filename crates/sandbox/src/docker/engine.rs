@@ -75,6 +75,10 @@ impl Engine {
         })
     }
 
+    pub(super) fn has_runtime(&self, name: &str) -> bool {
+        self.runtimes.iter().any(|runtime| runtime == name)
+    }
+
     /// Who commands run as: the caller, so that files have the right owner; never root of the host.
     pub(super) fn user(&self, caller: ContainerUser) -> Identity {
         if self.rootless && !self.podman {

@@ -12,22 +12,16 @@ use super::backend::{NAME, Shared};
 use super::command::{Command, Streams};
 use super::container::{self, Container, Report};
 use super::layout::{Layout, Placed, Showing};
+use super::limits;
 use super::network::{WayOut, has_way_out, is_open};
 use super::owners::Shown;
 use super::record::{Owner, Place, Record};
 use crate::error::SandboxError;
+use crate::local::limits::OUTPUT_BYTES;
 use crate::local::mounts::Pinned;
-use crate::local::{environment, filter, limits};
-use crate::spec::{
-    ExecRequest, FilesystemAccess, OUTPUTS_MOUNT, ResourceLimits, SandboxSession, SandboxState,
-};
+use crate::local::{environment, filter};
+use crate::spec::{ExecRequest, FilesystemAccess, OUTPUTS_MOUNT, SandboxSession, SandboxState};
 
-/// Memory of a session when nothing is said, in MiB.
-const MEMORY_MB: u32 = 4096;
-/// Scratch space of a session when nothing is said, in MiB.
-const SCRATCH_MB: u32 = 1024;
-/// The largest file when nothing is said, in MiB.
-const FILE_SIZE_MB: u32 = 4096;
 /// How long a command may take until it is known to run.
 const SPAWN: Duration = Duration::from_secs(30);
 
@@ -161,10 +155,10 @@ impl Session {
             user: self.record.user,
             keep_id: shared.identity.keep_id,
             limits: Limits {
-                memory_mb: limits.memory_mb.unwrap_or(MEMORY_MB),
-                processes: limits.processes.unwrap_or(limits::PROCESSES),
+                memory_mb: limits::memory_mb(limits),
+                processes: limits::processes(limits),
                 cpus: limits.cpu_count.unwrap_or(u32::MAX).min(shared.engine.cpus),
-                scratch_mb: scratch(limits),
+                scratch_mb: limits::scratch_mb(limits),
             },
             binds,
         }
@@ -173,7 +167,7 @@ impl Session {
     /// What process 1 does itself; the engine has done the rest.
     fn plan(&self, shared: &Shared, layout: &Layout) -> Plan {
         let spec = &self.record.spec;
-        let file_size = u64::from(spec.limits.file_size_mb.unwrap_or(FILE_SIZE_MB)) << 20;
+        let file_size = u64::from(limits::file_size_mb(&spec.limits)) << 20;
         let limit = |resource, value| Limit { resource, value };
         let options = filter::FilterOptions {
             internet_sockets: is_open(spec) || has_way_out(spec),
@@ -245,7 +239,7 @@ impl Session {
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             timed_out: false,
             ended: None,
-            output_limit: self.record.spec.limits.output_bytes.unwrap_or(limits::OUTPUT_BYTES),
+            output_limit: self.record.spec.limits.output_bytes.unwrap_or(OUTPUT_BYTES),
             alone,
             hit: Vec::new(),
         };
@@ -316,12 +310,6 @@ impl Session {
     pub(super) fn direct_mount(&self) -> Option<&Placed> {
         self.record.mounts.iter().find(|placed| placed.writes_through())
     }
-}
-
-/// Scratch space is memory: it never takes more than half of it, so that processes can still run when it is full.
-fn scratch(limits: &ResourceLimits) -> u32 {
-    let memory = limits.memory_mb.unwrap_or(MEMORY_MB);
-    limits.scratch_mb.unwrap_or(SCRATCH_MB).min(memory / 2)
 }
 
 fn short(uuid: &Uuid) -> String {

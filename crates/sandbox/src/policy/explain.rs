@@ -7,16 +7,25 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::local::limits;
 use crate::spec::{
     FilesystemAccess, MEMORY_MOUNT, NetworkPolicy, OUTPUTS_MOUNT, ResourceLimits, SandboxSpec, WriteMode,
     is_at_or_below, normal_target,
 };
+use crate::{docker, local};
 
 /// Directories of the system that every session sees, read-only.
 const SYSTEM_DIRECTORIES: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc"];
 /// What every session has to itself.
 const PRIVATE_DIRECTORIES: [&str; 3] = ["/tmp", "/dev/shm", "$HOME"];
+
+/// Where the programs, libraries and settings of a session come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// This machine, as with the backend `local`.
+    Machine,
+    /// An image, as with the backend `docker`.
+    Image(String),
+}
 
 /// Everything that a session can do. Printed it is a text; serialised it is the same as data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,8 +44,8 @@ pub struct Explanation {
     pub limits: ResourceLimits,
     /// Which of these limits are defaults, because the spec does not say anything.
     pub default_limits: Vec<&'static str>,
-    /// Files that each process can have open; always the same.
-    pub open_files: u64,
+    /// Files that each process can have open, where the backend decides that.
+    pub open_files: Option<u64>,
     /// What is never there unless granted above.
     pub withheld: Vec<&'static str>,
 }
@@ -57,6 +66,11 @@ pub struct PathGrant {
 pub enum PathOrigin {
     /// The programs, libraries and public settings of the system.
     System,
+    /// An image.
+    Image {
+        /// Its name.
+        image: String,
+    },
     /// Made for the session and gone with it.
     Private,
     /// The host's.
@@ -133,18 +147,27 @@ pub struct EndpointGrant {
     pub rules: Vec<String>,
 }
 
-/// Says what a session of this spec can read, write, run, reach and use.
+/// Says what a session of this spec can read, write, run, reach and use on this machine.
 pub fn explain(spec: &SandboxSpec) -> Explanation {
-    let (read, write) = paths(spec);
+    explain_on(spec, &Ground::Machine)
+}
+
+/// As [`explain`], on another ground.
+pub fn explain_on(spec: &SandboxSpec, ground: &Ground) -> Explanation {
+    let (read, write) = paths(spec, ground);
+    let (limits, open_files) = match ground {
+        Ground::Machine => (local::limits::effective(&spec.limits), Some(local::limits::OPEN_FILES)),
+        Ground::Image(_) => (docker::limits::effective(&spec.limits), None),
+    };
     Explanation {
         read,
         write,
         run: spec.programs.clone().map_or(Programs::System, Programs::Only),
         reach: reach(&spec.network_policy),
         endpoints: spec.endpoints.iter().map(endpoint).collect(),
-        limits: limits::effective(&spec.limits),
-        default_limits: unsaid(&spec.limits),
-        open_files: limits::OPEN_FILES,
+        default_limits: defaults(&spec.limits, &limits),
+        limits,
+        open_files,
         withheld: vec![
             "other files of the host",
             "other processes of the host",
@@ -154,21 +177,24 @@ pub fn explain(spec: &SandboxSpec) -> Explanation {
     }
 }
 
-/// The limits with a default that a spec leaves to it.
-fn unsaid(limits: &ResourceLimits) -> Vec<&'static str> {
-    let with_default = [
-        ("processes", limits.processes.is_some()),
-        ("file_size_mb", limits.file_size_mb.is_some()),
-        ("scratch_mb", limits.scratch_mb.is_some()),
-        ("output_bytes", limits.output_bytes.is_some()),
+/// The limits that hold although a spec does not say so.
+fn defaults(said: &ResourceLimits, effective: &ResourceLimits) -> Vec<&'static str> {
+    let limits = [
+        ("memory_mb", said.memory_mb.is_none() && effective.memory_mb.is_some()),
+        ("processes", said.processes.is_none() && effective.processes.is_some()),
+        ("file_size_mb", said.file_size_mb.is_none() && effective.file_size_mb.is_some()),
+        ("scratch_mb", said.scratch_mb.is_none() && effective.scratch_mb.is_some()),
+        ("output_bytes", said.output_bytes.is_none() && effective.output_bytes.is_some()),
     ];
-    with_default.into_iter().filter(|(_, said)| !said).map(|(name, _)| name).collect()
+    limits.into_iter().filter(|(_, is_default)| *is_default).map(|(name, _)| name).collect()
 }
 
-fn paths(spec: &SandboxSpec) -> (Vec<PathGrant>, Vec<PathGrant>) {
+fn paths(spec: &SandboxSpec, ground: &Ground) -> (Vec<PathGrant>, Vec<PathGrant>) {
     let grant = |path: &str, origin: PathOrigin| PathGrant { path: path.to_owned(), origin };
-    let mut read: Vec<PathGrant> =
-        SYSTEM_DIRECTORIES.iter().map(|path| grant(path, PathOrigin::System)).collect();
+    let mut read: Vec<PathGrant> = match ground {
+        Ground::Machine => SYSTEM_DIRECTORIES.iter().map(|path| grant(path, PathOrigin::System)).collect(),
+        Ground::Image(image) => vec![grant("/", PathOrigin::Image { image: image.clone() })],
+    };
     let mut write: Vec<PathGrant> =
         PRIVATE_DIRECTORIES.iter().map(|path| grant(path, PathOrigin::Private)).collect();
     read.push(grant(MEMORY_MOUNT, PathOrigin::Private));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fullsend_sandbox::policy::explain;
+use fullsend_sandbox::policy::{Ground, explain, explain_on};
 use fullsend_sandbox::{
     Endpoint, FilesystemMount, HttpRule, NetworkPolicy, PrivateHost, ResourceLimits, SandboxSpec, Secret,
 };
@@ -99,6 +99,30 @@ A command in this sandbox can
 It cannot see other files of the host, other processes of the host, the caller's environment variables, the caller's credentials.
 ";
     assert_eq!(explain(&SandboxSpec::default()).to_string(), expected);
+}
+
+#[test]
+fn containers_have_a_ground_and_defaults_of_their_own() {
+    let expected = "\
+A command in this sandbox can
+  read   /mnt/memory (the session's own, gone with it)
+         everything in the image debian:12
+  write  /tmp, /dev/shm, $HOME, /mnt/session/outputs (the session's own, gone with it)
+  run    every program that it can read
+  reach  no host
+  use    4096 MiB of memory (default)
+         2048 processes (default)
+         4096 MiB in one file (default)
+         1024 MiB of private files (default)
+         16777216 bytes of each output, where it is kept (default)
+         time and processors without a limit (default)
+It cannot see other files of the host, other processes of the host, the caller's environment variables, the caller's credentials.
+";
+    let ground = Ground::Image("debian:12".to_owned());
+    let explanation = explain_on(&SandboxSpec::default(), &ground);
+    assert_eq!(explanation.to_string(), expected);
+    let value = serde_json::to_value(explanation).unwrap();
+    assert_eq!(value["read"][0], json!({ "path": "/", "origin": "image", "image": "debian:12" }));
 }
 
 #[test]

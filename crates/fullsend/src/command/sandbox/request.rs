@@ -12,7 +12,7 @@ use fullsend_sandbox::{
 };
 
 use super::policy_file::PolicyFile;
-use crate::cli::{EgressArgs, FileArgs, LimitArgs, SandboxExecArgs};
+use crate::cli::{BackendName, EgressArgs, FileArgs, LimitArgs, SandboxExecArgs};
 use crate::environment;
 use crate::output::Advice;
 
@@ -68,7 +68,7 @@ fn spec(
         network_policy: network(&args.network, file)?,
         limits: limits(&args.limits, &file.limits),
         endpoints: endpoints(&args.network, file, key)?,
-        watch_paths: args.explain,
+        watch_paths: args.explain && args.backend == BackendName::Local,
         ..SandboxSpec::default()
     };
     let Some(file) = policy else {

@@ -58,6 +58,7 @@ fn host_line(grant: &PathGrant) -> Option<String> {
     let path = &grant.path;
     let (source, note) = match &grant.origin {
         PathOrigin::System | PathOrigin::Private => return None,
+        PathOrigin::Image { image } => return Some(format!("everything in the image {image}")),
         PathOrigin::Host { source } => (source, String::new()),
         PathOrigin::Layered { source } => {
             (source, " (changes stay in the session, the files themselves are not changed)".to_owned())
@@ -137,7 +138,9 @@ fn limit_lines(explanation: &Explanation) -> Vec<String> {
     );
     let idle = |time| format!("{} without a command before it is suspended", seconds(time));
     add("idle_timeout", limits.idle_timeout.map(idle));
-    lines.push(format!("up to {} open files in each process (default)", explanation.open_files));
+    lines.extend(
+        explanation.open_files.map(|count| format!("up to {count} open files in each process (default)")),
+    );
     lines.extend(unlimited(limits));
     lines
 }
