@@ -20,7 +20,6 @@ mod owners;
 mod record;
 mod session;
 mod sweep;
-mod tree;
 
 pub use arguments::ContainerUser;
 pub use backend::DockerBackend;

@@ -1,212 +1,275 @@
-//! Copies and removes directory trees that a sandbox has written: nothing in them is followed, opened for its
-//! contents' sake, or waited for.
+//! Copies and removes trees that hostile programs may have made.
+//!
+//! A copy follows no link, waits for nothing (a pipe without a writer is copied as a pipe), writes no more than the
+//! data there is (a file may claim a terabyte and have none), and keeps names, modes and times as they are.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, SeekFrom, Stat, Timespec, Timestamps, Uid,
+};
+use rustix::io::Errno;
 
 use crate::error::SandboxError;
 
-/// Deeper trees are refused: descriptors are held for every level.
-const DEEPEST: usize = 256;
+const DIRECTORY: OFlags =
+    OFlags::DIRECTORY.union(OFlags::RDONLY).union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW);
 
-/// Copies a directory with modes, times, holes and hard links. Files, directories, symbolic links and FIFOs are copied
-/// as what they are; sockets and devices are left out, because a copy would be none.
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), SandboxError> {
-    let copied = || -> io::Result<()> {
-        if let Some(parent) = to.parent() {
-            std::fs::create_dir_all(parent)?;
-        }
-        let source = open_directory(CWD, from.as_os_str())?;
-        let status = rustix::fs::fstat(&source)?;
-        rustix::fs::mkdir(to, Mode::from_raw_mode(0o700))?;
-        let target = open_directory(CWD, to.as_os_str())?;
-        let mut copier = Copier { root: &target, links: HashMap::new() };
-        copier.entries(&source, &target, Path::new(""), 0)?;
-        finish(&target, &status)
-    };
-    copied().map_err(SandboxError::io(format!("cannot copy `{}` to `{}`", from.display(), to.display())))
+/// Who owns a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Whoever owns the original, as far as we may give files away.
+    Same,
+    /// One user and group, who are to work with the copy.
+    Given {
+        /// The user.
+        user: u32,
+        /// The group.
+        group: u32,
+    },
 }
 
-/// A copy under way.
-struct Copier<'a> {
-    root: &'a OwnedFd,
-    /// Files with several names, by what they are in the source: where the first copy is.
-    links: HashMap<(u64, u64), PathBuf>,
+/// Copies what is in the directory `from` into the directory `to`, which is made.
+pub(crate) fn copy(from: &Path, to: &Path, owner: Owner) -> io::Result<()> {
+    let from = rustix::fs::open(from, DIRECTORY, Mode::empty())?;
+    rustix::fs::mkdir(to, Mode::RWXU)?;
+    let to = rustix::fs::open(to, DIRECTORY, Mode::empty())?;
+    Copying { from, to, owner, linked: HashMap::new(), opened: Vec::new() }.run()
 }
 
-impl Copier<'_> {
-    fn entries(&mut self, from: &OwnedFd, to: &OwnedFd, path: &Path, depth: usize) -> io::Result<()> {
-        if depth > DEEPEST {
-            return Err(io::Error::other(format!("directories are nested more than {DEEPEST} deep")));
-        }
-        for entry in Dir::read_from(from)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if !matches!(name.to_bytes(), b"." | b"..") {
-                let path = path.join(OsStr::from_bytes(name.to_bytes()));
-                self.entry(from.as_fd(), to.as_fd(), &path, depth)?;
+/// [`copy`] with owners as they are and directories above made; failures say what was being copied.
+pub(crate) fn keep(from: &Path, to: &Path) -> Result<(), SandboxError> {
+    let above = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let copied = above.and_then(|()| copy(from, to, Owner::Same));
+    copied.map_err(SandboxError::io(format!("cannot copy `{}` to `{}`", from.display(), to.display())))
+}
+
+/// [`remove`] with a failure that says what was being removed.
+pub(crate) fn clear(path: &Path) -> Result<(), SandboxError> {
+    remove(path).map_err(SandboxError::io(format!("cannot remove `{}`", path.display())))
+}
+
+struct Copying {
+    from: OwnedFd,
+    to: OwnedFd,
+    owner: Owner,
+    /// Files with several names, by their identity: where the first copy is.
+    linked: HashMap<(u64, u64), PathBuf>,
+    /// Directories of the original whose mode was changed, with the mode to give back.
+    opened: Vec<(PathBuf, Mode)>,
+}
+
+impl Copying {
+    fn run(mut self) -> io::Result<()> {
+        let mut waiting = vec![(PathBuf::new(), rustix::fs::fstat(&self.from)?)];
+        let mut directories = Vec::new();
+        while let Some((path, status)) = waiting.pop() {
+            let source = open_directory(self.from.as_fd(), &path)?;
+            let place = open_directory(self.to.as_fd(), &path)?;
+            for entry in Dir::read_from(&source)? {
+                let entry = entry?;
+                let name = OsStr::from_bytes(entry.file_name().to_bytes());
+                if name == "." || name == ".." {
+                    continue;
+                }
+                let status = rustix::fs::statat(&source, name, AtFlags::SYMLINK_NOFOLLOW)?;
+                if self.entry(&source, &place, &path, name, &status)? {
+                    waiting.push((path.join(name), status));
+                }
             }
+            directories.push((path, status));
+        }
+        // Inner ones first: what is made in a directory changes its time, and its mode may forbid making anything.
+        for (path, status) in directories.into_iter().rev() {
+            let place = open_directory(self.to.as_fd(), &path)?;
+            self.give(&place, OsStr::new(""), &status)?;
+            rustix::fs::fchmod(&place, mode(&status))?;
+            rustix::fs::futimens(&place, &times(&status))?;
+        }
+        for (path, mode) in self.opened.iter().rev() {
+            rustix::fs::fchmod(open_directory(self.from.as_fd(), path)?, *mode)?;
         }
         Ok(())
     }
 
+    /// Opens what its own mode hides from its owner, who made it so. Only in trees that belong to a session: a source
+    /// of the caller's is never changed.
+    fn open_up(&self, source: &OwnedFd, name: &OsStr, status: &Stat, needed: Mode) -> io::Result<bool> {
+        let hidden = !Mode::from_raw_mode(status.st_mode).contains(needed);
+        let ours = status.st_uid == rustix::process::geteuid().as_raw();
+        if !hidden || !ours || rustix::process::geteuid().is_root() || self.owner != Owner::Same {
+            return Ok(false);
+        }
+        rustix::fs::chmodat(source, name, mode(status) | needed, AtFlags::empty())?;
+        Ok(true)
+    }
+
+    /// Copies one entry; says whether it is a directory to go through.
     fn entry(
         &mut self,
-        from: BorrowedFd<'_>,
-        to: BorrowedFd<'_>,
+        source: &OwnedFd,
+        place: &OwnedFd,
         path: &Path,
-        depth: usize,
-    ) -> io::Result<()> {
-        let name = path.file_name().unwrap_or_default();
-        let status = rustix::fs::statat(from, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        match FileType::from_raw_mode(status.st_mode) {
-            FileType::Directory => {
-                let source = open_anyway(from, name, DIRECTORY, &status)?;
-                rustix::fs::mkdirat(to, name, Mode::from_raw_mode(0o700))?;
-                let target = open_directory(to, name)?;
-                self.entries(&source, &target, path, depth + 1)?;
-                finish(&target, &status)
-            }
-            FileType::RegularFile => self.file(from, to, path, &status),
-            FileType::Symlink => {
-                let target = rustix::fs::readlinkat(from, name, Vec::new())?;
-                rustix::fs::symlinkat(target, to, name)?;
-                Ok(rustix::fs::utimensat(to, name, &times(&status), AtFlags::SYMLINK_NOFOLLOW)?)
-            }
-            FileType::Fifo => {
-                let mode = Mode::from_raw_mode(status.st_mode & 0o777);
-                rustix::fs::mknodat(to, name, FileType::Fifo, mode, 0)?;
-                rustix::fs::chmodat(to, name, mode, AtFlags::empty())?;
-                Ok(rustix::fs::utimensat(to, name, &times(&status), AtFlags::SYMLINK_NOFOLLOW)?)
-            }
-            FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => {
-                Ok(())
-            }
-        }
-    }
-
-    fn file(
-        &mut self,
-        from: BorrowedFd<'_>,
-        to: BorrowedFd<'_>,
-        path: &Path,
+        name: &OsStr,
         status: &Stat,
-    ) -> io::Result<()> {
-        let name = path.file_name().unwrap_or_default();
+    ) -> io::Result<bool> {
+        let kind = FileType::from_raw_mode(status.st_mode);
+        if kind == FileType::Directory {
+            rustix::fs::mkdirat(place, name, Mode::RWXU)?;
+            if self.open_up(source, name, status, Mode::RWXU)? {
+                self.opened.push((path.join(name), mode(status)));
+            }
+            return Ok(true);
+        }
         let identity = (status.st_dev, status.st_ino);
-        if let Some(first) = self.links.get(&identity)
-            // A directory on the way may have its final mode already, and let nobody in: then it becomes a file of its own.
-            && rustix::fs::linkat(self.root, first, to, name, AtFlags::empty()).is_ok()
-        {
-            return Ok(());
+        if let Some(first) = self.linked.get(&identity).filter(|_| status.st_nlink > 1) {
+            rustix::fs::linkat(&self.to, first, place, name, AtFlags::empty())?;
+            return Ok(false);
         }
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut source = File::from(open_anyway(from, name, flags, status)?);
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let mut target = File::from(rustix::fs::openat(to, name, flags, Mode::from_raw_mode(0o600))?);
-        copy_content(&mut source, &mut target)?;
-        finish(&target.into(), status)?;
-        if status.st_nlink > 1 {
-            self.links.insert(identity, path.to_owned());
+        self.linked.insert(identity, path.join(name));
+        match kind {
+            FileType::RegularFile => {
+                let opened = self.open_up(source, name, status, Mode::RUSR)?;
+                let copied = copy_file(source, place, name);
+                if opened {
+                    rustix::fs::chmodat(source, name, mode(status), AtFlags::empty())?;
+                }
+                copied?;
+            }
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(source, name, Vec::new())?;
+                rustix::fs::symlinkat(target, place, name)?;
+            }
+            FileType::Fifo | FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice => {
+                rustix::fs::mknodat(place, name, kind, Mode::RUSR | Mode::WUSR, status.st_rdev)?;
+            }
+            FileType::Directory | FileType::Unknown => return Err(io::ErrorKind::Unsupported.into()),
         }
-        Ok(())
+        self.give(place, name, status)?;
+        if kind != FileType::Symlink {
+            // The name was made a moment ago in a directory that nobody else can enter.
+            rustix::fs::chmodat(place, name, mode(status), AtFlags::empty())?;
+        }
+        rustix::fs::utimensat(place, name, &times(status), AtFlags::SYMLINK_NOFOLLOW)?;
+        Ok(false)
     }
-}
 
-/// Copies data where there is data; blocks are shared where the file system can.
-fn copy_content(source: &mut File, target: &mut File) -> io::Result<()> {
-    let size = source.metadata()?.len();
-    let mut at = 0;
-    while at < size {
-        let start = match rustix::fs::seek(&*source, SeekFrom::Data(at)) {
-            Err(rustix::io::Errno::NXIO) => break,
-            // A file system that knows nothing of holes.
-            Err(_) => at,
-            Ok(start) => start,
+    fn give(&self, directory: &OwnedFd, name: &OsStr, status: &Stat) -> io::Result<()> {
+        let (user, group) = match self.owner {
+            Owner::Same => (status.st_uid, status.st_gid),
+            Owner::Given { user, group } => (user, group),
         };
-        let end = rustix::fs::seek(&*source, SeekFrom::Hole(start)).unwrap_or(size).min(size);
-        source.seek(io::SeekFrom::Start(start))?;
-        target.seek(io::SeekFrom::Start(start))?;
-        let copied = io::copy(&mut source.take(end.saturating_sub(start)), target)?;
-        if copied == 0 {
-            break;
+        let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH;
+        let given = rustix::fs::chownat(
+            directory,
+            name,
+            Some(Uid::from_raw(user)),
+            Some(Gid::from_raw(group)),
+            flags,
+        );
+        match given {
+            // Only root gives files away. For everybody else the files are their own before and after.
+            Err(Errno::PERM) if !rustix::process::geteuid().is_root() => Ok(()),
+            other => Ok(other?),
         }
-        at = end;
     }
-    target.set_len(size)
 }
 
-/// Owner, mode and times, last: writing has changed the times, and a mode may forbid writing.
-fn finish(target: &OwnedFd, status: &Stat) -> io::Result<()> {
-    let (user, group) = (rustix::fs::Uid::from_raw(status.st_uid), rustix::fs::Gid::from_raw(status.st_gid));
-    // Only root can give files away; for others they have the right owner already.
-    let _ = rustix::fs::fchown(target, Some(user), Some(group));
-    rustix::fs::fchmod(target, Mode::from_raw_mode(status.st_mode & 0o1777))?;
-    Ok(rustix::fs::futimens(target, &times(status))?)
+/// A directory below another, never through a symbolic link.
+fn open_directory(root: BorrowedFd<'_>, path: &Path) -> io::Result<OwnedFd> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    Ok(rustix::fs::openat2(root, path, DIRECTORY, Mode::empty(), resolve)?)
+}
+
+fn copy_file(source: &OwnedFd, place: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    // A pipe that has taken the file's place would make an ordinary open wait.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let from = rustix::fs::openat(source, name, flags, Mode::empty())?;
+    let status = rustix::fs::fstat(&from)?;
+    if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
+        return Err(io::Error::other("a file was replaced while it was copied"));
+    }
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC | OFlags::CREATE | OFlags::EXCL;
+    let to = rustix::fs::openat(place, name, flags, Mode::RUSR | Mode::WUSR)?;
+    if rustix::fs::ioctl_ficlone(&to, &from).is_ok() {
+        return Ok(());
+    }
+    copy_data(&from, &to)?;
+    Ok(rustix::fs::ftruncate(&to, u64::try_from(status.st_size).unwrap_or(0))?)
+}
+
+/// Copies the parts of a file that have data.
+fn copy_data(from: &OwnedFd, to: &OwnedFd) -> io::Result<()> {
+    let mut position = 0;
+    loop {
+        let mut start = match rustix::fs::seek(from, SeekFrom::Data(position)) {
+            Ok(start) => start,
+            // No data after this.
+            Err(Errno::NXIO) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let end = rustix::fs::seek(from, SeekFrom::Hole(start))?;
+        position = end;
+        let mut place = start;
+        while start < end {
+            let length = usize::try_from(end - start).unwrap_or(usize::MAX).min(1 << 30);
+            let copied = rustix::fs::copy_file_range(from, Some(&mut start), to, Some(&mut place), length)?;
+            if copied == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Without set-user-id and set-group-id of files: a copy that somebody else owns must not lend their rights.
+fn mode(status: &Stat) -> Mode {
+    let mode = Mode::from_raw_mode(status.st_mode);
+    if FileType::from_raw_mode(status.st_mode) == FileType::Directory {
+        mode
+    } else {
+        mode - (Mode::SUID | Mode::SGID)
+    }
 }
 
 fn times(status: &Stat) -> Timestamps {
-    let time = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+    let stamp = |seconds, nanoseconds| Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
     Timestamps {
-        last_access: time(status.st_atime, status.st_atime_nsec as _),
-        last_modification: time(status.st_mtime, status.st_mtime_nsec as _),
+        last_access: stamp(status.st_atime, status.st_atime_nsec as _),
+        last_modification: stamp(status.st_mtime, status.st_mtime_nsec as _),
     }
 }
 
-const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-
-fn open_directory(at: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::openat(at, name, DIRECTORY, Mode::empty())?)
-}
-
-/// Opens what its own mode forbids its owner to read; the mode is put back at once.
-fn open_anyway(at: BorrowedFd<'_>, name: &OsStr, flags: OFlags, status: &Stat) -> io::Result<OwnedFd> {
-    match rustix::fs::openat(at, name, flags, Mode::empty()) {
-        Err(rustix::io::Errno::ACCESS) => {}
-        other => return Ok(other?),
-    }
-    // Nothing runs in the session, so the name is still that of the file or directory that was looked at.
-    let mode = status.st_mode & 0o7777;
-    rustix::fs::chmodat(at, name, Mode::from_raw_mode(mode | 0o500), AtFlags::empty())?;
-    let opened = rustix::fs::openat(at, name, flags, Mode::empty());
-    rustix::fs::chmodat(at, name, Mode::from_raw_mode(mode), AtFlags::empty())?;
-    Ok(opened?)
-}
-
-/// Removes a tree, also one whose directories forbid it; one that is not there is fine.
-pub(crate) fn remove(path: &Path) -> Result<(), SandboxError> {
-    let removed = match std::fs::remove_dir_all(path) {
+/// Removes a tree; one that is not there is fine. Directories without permissions are opened up first.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        // Directories that a command has made inaccessible, and the kernel's own for overlays.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(CWD, path.as_os_str(), 0).and_then(|()| std::fs::remove_dir_all(path))
+            open_up(path)?;
+            std::fs::remove_dir_all(path)
         }
         other => other,
-    };
-    removed.map_err(SandboxError::io(format!("cannot remove `{}`", path.display())))
+    }
 }
 
-fn open_up(at: BorrowedFd<'_>, name: &OsStr, depth: usize) -> io::Result<()> {
-    let status = rustix::fs::statat(at, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    if FileType::from_raw_mode(status.st_mode) != FileType::Directory || depth > DEEPEST {
-        return Ok(());
-    }
-    // The name cannot be a link: that was looked at, and nobody else writes here any more.
-    rustix::fs::chmodat(at, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
-    let directory = open_directory(at, name)?;
-    for entry in Dir::read_from(&directory)?.flatten() {
-        let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name != "." && name != ".." {
-            open_up(directory.as_fd(), name, depth + 1)?;
+fn open_up(path: &Path) -> io::Result<()> {
+    let mut waiting = vec![path.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        rustix::fs::chmodat(CWD, &directory, Mode::RWXU, AtFlags::empty())?;
+        for entry in std::fs::read_dir(&directory)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                waiting.push(entry.path());
+            }
         }
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,6 @@ use super::layout;
 use super::network::{compile, has_way_out, is_open};
 use super::record::{Place, Record};
 use super::session::Session;
-use super::tree::{self, Owner};
 use super::{examine, init, sweep};
 use crate::contract::{Pending, Running, SandboxBackend};
 use crate::error::SandboxError;
@@ -26,6 +25,7 @@ use crate::spec::{
     ExecRequest, FilesystemMount, NetworkPolicy, SandboxCapabilities, SandboxSession, SandboxSessionId,
     SandboxSnapshot, SandboxSpec, SandboxState,
 };
+use crate::tree::{self, Owner};
 
 pub(super) const NAME: &str = "docker";
 

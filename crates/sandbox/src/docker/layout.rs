@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::arguments::{Bind, ContainerUser};
 use super::owners::Shown;
-use super::tree::{self, Owner};
 use crate::error::SandboxError;
 use crate::local::mounts::{HeldSource, Pinned, pin};
 use crate::spec::{
     FilesystemAccess, FilesystemMount, MEMORY_MOUNT, OUTPUTS_MOUNT, ResolvedMount, WriteMode, is_at_or_below,
     normal_target,
 };
+use crate::tree::{self, Owner};
 
 /// A mount and where its files are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,7 +107,7 @@ impl Placed {
                     "mount `{target}` is a file; only directories can be overlaid"
                 )));
             }
-            tree::copy(&source.path, &directory, Owner::Given(user))
+            tree::copy(&source.path, &directory, Owner::Given { user: user.uid, group: user.gid })
         };
         prepared.map_err(failed)
     }

@@ -5,9 +5,9 @@ use super::backend::Shared;
 use super::container;
 use super::owners;
 use super::record::{Place, sessions};
-use super::tree;
 use crate::error::SandboxError;
 use crate::spec::SandboxSessionId;
+use crate::tree;
 
 /// Containers of this state directory whose session has no living owner.
 pub(super) async fn containers(shared: &Shared) -> Result<(), SandboxError> {

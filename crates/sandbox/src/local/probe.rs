@@ -31,7 +31,7 @@ impl Probe {
         let directory = state.join(format!("probe-{}", Uuid::now_v7().simple()));
         let tried = std::thread::scope(|scope| scope.spawn(|| Self::run_in(&directory)).join());
         // What cannot be removed now is found by the next sweep of whoever owns the directory.
-        drop(tree::remove(&directory));
+        drop(tree::clear(&directory));
         tried.unwrap_or_else(|_| {
             let failed = || Err(SandboxError::Lifecycle("the probe has failed".to_owned()));
             Self { confined: failed(), hosts: failed(), overlay: failed() }
@@ -64,7 +64,7 @@ impl Probe {
         let confined = attempt(SandboxSpec::default());
         let made = std::fs::create_dir_all(&below).map_err(SandboxError::io("cannot make a directory"));
         let overlay = made.and_then(|()| attempt(overlay));
-        drop(tree::remove(&below));
+        drop(tree::clear(&below));
         Self { confined, hosts: attempt(hosts), overlay }
     }
 

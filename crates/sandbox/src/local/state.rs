@@ -155,7 +155,7 @@ impl State {
     /// Clears the kernel's own directory of a top layer: what it left there forbids mounting the layer again.
     pub(crate) fn ready_layer(&self, layer: &str, mounts: &[usize]) -> Result<(), SandboxError> {
         for number in mounts {
-            tree::remove(&self.layers().join(layer).join(number.to_string()).join("work"))?;
+            tree::clear(&self.layers().join(layer).join(number.to_string()).join("work"))?;
         }
         self.make_layer(layer, mounts)
     }
@@ -204,12 +204,12 @@ impl State {
         self.discard_kept(id, snapshot)?;
         numbers
             .iter()
-            .try_for_each(|number| tree::copy(&self.owned(id, *number), &self.kept(id, snapshot, *number)))
+            .try_for_each(|number| tree::keep(&self.owned(id, *number), &self.kept(id, snapshot, *number)))
     }
 
     /// Removes the copies of a snapshot that came to nothing.
     pub(crate) fn discard_kept(&self, id: &SandboxSessionId, snapshot: &str) -> Result<(), SandboxError> {
-        tree::remove(&self.session(id).join("kept").join(snapshot))
+        tree::clear(&self.session(id).join("kept").join(snapshot))
     }
 
     /// Makes copies that [`State::swap_owned`] puts in place; `from` may be another session. Nothing else changes.
@@ -222,7 +222,7 @@ impl State {
     ) -> Result<(), SandboxError> {
         self.discard_staged(to)?;
         let copied = numbers.iter().try_for_each(|number| {
-            tree::copy(&self.kept(from, snapshot, *number), &self.staged(to, *number))
+            tree::keep(&self.kept(from, snapshot, *number), &self.staged(to, *number))
         });
         if copied.is_err() {
             // The first error is the one to tell.
@@ -235,7 +235,7 @@ impl State {
     pub(crate) fn swap_owned(&self, id: &SandboxSessionId, numbers: &[usize]) -> Result<(), SandboxError> {
         for number in numbers {
             let (staged, owned) = (self.staged(id, *number), self.owned(id, *number));
-            tree::remove(&owned)?;
+            tree::clear(&owned)?;
             let parent = owned.parent().unwrap_or(&owned);
             make_private(parent)
                 .and_then(|()| std::fs::rename(&staged, &owned))
@@ -246,7 +246,7 @@ impl State {
 
     /// Removes copies that are not to be put in place.
     pub(crate) fn discard_staged(&self, id: &SandboxSessionId) -> Result<(), SandboxError> {
-        tree::remove(&self.session(id).join("staged"))
+        tree::clear(&self.session(id).join("staged"))
     }
 
     fn staged(&self, id: &SandboxSessionId, number: usize) -> PathBuf {
@@ -273,7 +273,7 @@ impl State {
             other => other.map_err(SandboxError::io(format!("cannot remove `{}`", path.display())))?,
         }
         drop(guard);
-        tree::remove(&hidden)
+        tree::clear(&hidden)
     }
 
     /// Removes sessions whose process is gone and that were not meant to outlive it.
@@ -281,7 +281,7 @@ impl State {
         let path = self.root.join("sessions");
         let all = names(&path).map_err(SandboxError::io(format!("cannot list `{}`", path.display())))?;
         for hidden in all.iter().filter(|name| name.starts_with('.')) {
-            tree::remove(&path.join(hidden))?;
+            tree::clear(&path.join(hidden))?;
         }
         let mut removed = Vec::new();
         let mut idle = BTreeMap::new();
@@ -332,7 +332,7 @@ impl State {
             let owner = name.rsplit_once('.').map_or("", |(owner, _)| owner);
             !used.contains(*name) && !running.contains(owner)
         };
-        all.iter().filter(is_unused).try_for_each(|name| tree::remove(&path.join(name)))
+        all.iter().filter(is_unused).try_for_each(|name| tree::clear(&path.join(name)))
     }
 }
 
