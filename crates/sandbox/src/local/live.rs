@@ -18,7 +18,7 @@ use super::channel::{HostChannel, Partial};
 use super::memory::MemoryWatch;
 use super::network::LiveNetwork;
 use super::notify::Refused;
-use super::process::{LocalProcess, Streams};
+use super::process::{LocalProcess, Rest, Streams};
 use super::terminal::Terminal;
 use crate::cgroup::Leaf;
 use crate::error::SandboxError;
@@ -153,6 +153,7 @@ impl Live {
             deadline: prepared.deadline,
             timed_out: false,
             ended: None,
+            rest: Rest::default(),
             output_limit: prepared.output_limit,
         };
         registered.disarm();

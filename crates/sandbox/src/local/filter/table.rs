@@ -46,6 +46,9 @@ pub(super) const NEWEST_KNOWN: u32 = 469;
 
 type Row = (&'static str, i64);
 
+/// Memory that is not seen in any process: files without a name, segments of System V.
+const UNSEEN_MEMORY: &[i64] = &[libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget];
+
 /// Ways to change what is mounted, to leave or make namespaces, and to see other processes' memory.
 const ISOLATION: &[Row] = &[
     ("mount", libc::SYS_mount),
@@ -174,6 +177,9 @@ pub(super) fn rows(options: FilterOptions) -> Vec<(u32, Check)> {
     rules.extend(PLACEMENT.iter().map(|number| (*number as u32, Check::Fail(libc::EPERM))));
     rules.extend(by_argument(options));
     rules.extend(creating(if options.watch_paths { Otherwise::Report } else { Otherwise::Allow }));
+    if options.memory_by_process {
+        rules.extend(UNSEEN_MEMORY.iter().map(|number| (*number as u32, Check::Fail(libc::ENOSYS))));
+    }
     if options.fixed_processors {
         rules.push((libc::SYS_sched_setaffinity as u32, Check::Refuse));
     }
