@@ -19,6 +19,8 @@ pub(crate) struct FilterOptions {
     pub(crate) fixed_processors: bool,
     /// Whether memory is counted by process, so that there must be none that is no process's.
     pub(crate) memory_by_process: bool,
+    /// Whether only listed programs may run, so that none can be made in memory.
+    pub(crate) listed_programs: bool,
     /// Whether refused calls are reported to the host.
     pub(crate) notify: bool,
     /// Whether calls with paths are reported too.

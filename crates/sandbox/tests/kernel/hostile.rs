@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use fullsend_sandbox::{
-    ExecEvent, ExecRequest, FilesystemMount, LimitHit, ResourceLimits, SandboxSpec, TerminalSize,
+    ExecEvent, ExecRequest, FilesystemMount, LimitHit, ResourceLimits, SandboxError, SandboxSpec,
+    TerminalSize,
 };
 
 use crate::support::context::{Context, text};
@@ -78,7 +79,7 @@ pub(crate) async fn nested_directories_are_removed(cx: &Context) {
     let source = cx.place.directory("source");
     let mounts = vec![FilesystemMount::overlay(&source, "/work"), probe];
     let id = cx.with_mounts(mounts).await;
-    let line = "for place in /mnt/session/outputs /work; do cd $place && mkdir -p a b/c && /attack/probe nest 30000 && \
+    let line = "for place in /mnt/session/outputs /work; do cd $place && mkdir -p a b/c && /attack/probe nest 20000 && \
                 cd $place && mkdir -p d/e && chmod 000 d/e b/c && chmod 500 b; done";
     cx.out(&id, line).await;
     cx.backend.terminate(&id).await.unwrap();
@@ -134,6 +135,22 @@ pub(crate) async fn memory_that_could_be_shared_is_limited(cx: &Context) {
         assert!(knows, "{attempt}: {result:?}");
     }
     assert_eq!(cx.out(&id, "/attack/probe share 64 && echo next").await, "REACHED all of it\nnext");
+}
+
+/// A list of programs is not widened by a program that exists in memory only.
+pub(crate) async fn a_program_in_memory_is_not_on_the_list(cx: &Context) {
+    let programs = Some(vec!["sh".to_owned(), "python3".to_owned()]);
+    let id = match cx.try_provision(SandboxSpec { programs, ..SandboxSpec::default() }).await {
+        Err(SandboxError::InvalidRequest(_)) => return cx.skip("there is no Python"),
+        other => other.unwrap(),
+    };
+    let shell = "open('/bin/sh', 'rb').read()";
+    let run = "os.execve(f, ['sh', '-c', 'echo REACHED'], {})";
+    for make in ["f = os.memfd_create('x', 0)", "f = os.open('/tmp/x', os.O_RDWR | os.O_CREAT, 0o700)"] {
+        let program = format!("import os; {make}; os.write(f, {shell}); {run}");
+        let result = cx.sh(&id, &format!("python3 -c \"{program}\"")).await;
+        assert!(!text(&result).contains("REACHED") && result.exit_code == 1, "{make}: {result:?}");
+    }
 }
 
 /// One session cannot take the terminals of all.

@@ -180,6 +180,10 @@ pub(super) fn rows(options: FilterOptions) -> Vec<(u32, Check)> {
     if options.memory_by_process {
         rules.extend(UNSEEN_MEMORY.iter().map(|number| (*number as u32, Check::Fail(libc::ENOSYS))));
     }
+    if options.listed_programs {
+        // A file in memory is on no mount that could forbid executing it.
+        rules.push((libc::SYS_memfd_create as u32, Check::Fail(libc::ENOSYS)));
+    }
     if options.fixed_processors {
         rules.push((libc::SYS_sched_setaffinity as u32, Check::Refuse));
     }

@@ -5,6 +5,7 @@ const OPTIONS: FilterOptions = FilterOptions {
     internet_sockets: false,
     fixed_processors: false,
     memory_by_process: false,
+    listed_programs: false,
     notify: false,
     watch_paths: false,
 };
