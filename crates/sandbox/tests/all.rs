@@ -78,7 +78,7 @@ mod kernel {
                     a_command_cannot_outlive_the_one_that_looks_after_it, background_output_does_not_hold_up_the_end,
                     nested_directories_are_removed, a_snapshot_is_not_larger_than_its_files,
                     memory_that_could_be_shared_is_limited, terminals_are_shared_out,
-                    a_program_in_memory_is_not_on_the_list,
+                    a_program_in_memory_is_not_on_the_list, a_command_cannot_limit_later_ones,
                 ];
                 kernel::layers: [
                     changes_outlive_process_1, a_layer_is_shared_and_goes_with_its_last_session,

@@ -153,6 +153,18 @@ pub(crate) async fn a_program_in_memory_is_not_on_the_list(cx: &Context) {
     }
 }
 
+/// The limits of process 1 are those of every later command.
+pub(crate) async fn a_command_cannot_limit_later_ones(cx: &Context) {
+    let id = cx.session().await;
+    let limits = "ulimit -n; ulimit -u; ulimit -f";
+    let before = cx.out(&id, limits).await;
+    for resource in ["nofile", "nproc", "fsize"] {
+        cx.sh(&id, &format!("prlimit --pid 1 --{resource}=5:5")).await;
+    }
+    assert_eq!(cx.out(&id, limits).await, before);
+    assert_eq!(cx.out(&id, "ulimit -n 50; ulimit -n").await, "50");
+}
+
 /// One session cannot take the terminals of all.
 pub(crate) async fn terminals_are_shared_out(cx: &Context) {
     let Some(probe) = cx.probe_mount() else { return };

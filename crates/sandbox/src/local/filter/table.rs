@@ -222,6 +222,8 @@ fn by_argument(options: FilterOptions) -> Vec<(u32, Check)> {
             libc::SYS_ioctl as u32,
             Check::RefuseValues { argument: 1, values: vec![libc::TIOCSTI as u32, libc::TIOCLINUX as u32] },
         ),
+        // Limits are a process's own: those of process 1 are those of all later commands.
+        (libc::SYS_prlimit64 as u32, Check::FailUnless { argument: 0, values: vec![0], number: libc::EPERM }),
         // Asking is fine, turning off address randomisation is not.
         (libc::SYS_personality as u32, Check::AllowValues { argument: 0, values: vec![0, u32::MAX] }),
         // A listener of its own would answer in place of the host's.
