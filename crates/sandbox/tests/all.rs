@@ -72,7 +72,7 @@ mod kernel {
             crate::support::instantiate::backend_tests! { crate::support::backends::local, $caller;
                 kernel::denials: [
                     refused_calls_are_named, hidden_and_read_only_paths_are_named_with_what_would_allow_them,
-                    what_works_is_not_called_refused, what_cannot_be_told_apart_is_told_of_nobody,
+                    a_path_cannot_write_messages, what_works_is_not_called_refused, what_cannot_be_told_apart_is_told_of_nobody,
                 ];
                 kernel::hostile: [
                     a_command_cannot_outlive_the_one_that_looks_after_it, background_output_does_not_hold_up_the_end,
