@@ -125,7 +125,7 @@ impl Egress {
         let gate = Gate {
             policy: watch::Sender::new(Arc::new(config.policy)),
             journal: Journal::open(config.session, config.log.as_deref())?,
-            resolver: config.resolver,
+            resolver: Arc::new(resolve::Patient::new(config.resolver)),
             names: Mutex::default(),
             services: services(&config.endpoints, &config.roots)?,
             connections: AtomicU64::new(1),

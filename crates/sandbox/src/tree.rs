@@ -3,6 +3,8 @@
 //! A copy follows no link, waits for nothing (a pipe without a writer is copied as a pipe), writes no more than the
 //! data there is (a file may claim a terabyte and have none), and keeps names, modes and times as they are.
 
+mod removal;
+
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
@@ -11,9 +13,11 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, SeekFrom, Stat, Timespec, Timestamps, Uid,
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, SeekFrom, Stat, Timespec, Timestamps, Uid,
 };
 use rustix::io::Errno;
+
+pub(crate) use removal::remove;
 
 use crate::error::SandboxError;
 
@@ -131,7 +135,9 @@ impl Copying {
             rustix::fs::linkat(&self.to, first, place, name, AtFlags::empty())?;
             return Ok(false);
         }
-        self.linked.insert(identity, path.join(name));
+        if status.st_nlink > 1 {
+            self.linked.insert(identity, path.join(name));
+        }
         match kind {
             FileType::RegularFile => {
                 let opened = self.open_up(source, name, status, Mode::RUSR)?;
@@ -243,32 +249,6 @@ fn times(status: &Stat) -> Timestamps {
         last_access: stamp(status.st_atime, status.st_atime_nsec as _),
         last_modification: stamp(status.st_mtime, status.st_mtime_nsec as _),
     }
-}
-
-/// Removes a tree; one that is not there is fine. Directories without permissions are opened up first.
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(path)?;
-            std::fs::remove_dir_all(path)
-        }
-        other => other,
-    }
-}
-
-fn open_up(path: &Path) -> io::Result<()> {
-    let mut waiting = vec![path.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        rustix::fs::chmodat(CWD, &directory, Mode::RWXU, AtFlags::empty())?;
-        for entry in std::fs::read_dir(&directory)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                waiting.push(entry.path());
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -71,6 +71,7 @@ mod escape {
 /// What only this machine's own kernel does.
 mod kernel {
     pub(crate) mod denials;
+    pub(crate) mod hostile;
     pub(crate) mod launcher;
     pub(crate) mod layers;
 
@@ -79,7 +80,13 @@ mod kernel {
             crate::support::instantiate::backend_tests! { crate::support::backends::local, $caller;
                 kernel::denials: [
                     refused_calls_are_named, hidden_and_read_only_paths_are_named_with_what_would_allow_them,
-                    what_works_is_not_called_refused, what_cannot_be_told_apart_is_told_of_nobody,
+                    a_path_cannot_write_messages, what_works_is_not_called_refused, what_cannot_be_told_apart_is_told_of_nobody,
+                ];
+                kernel::hostile: [
+                    a_command_cannot_outlive_the_one_that_looks_after_it, background_output_does_not_hold_up_the_end,
+                    nested_directories_are_removed, a_snapshot_is_not_larger_than_its_files,
+                    memory_that_could_be_shared_is_limited, terminals_are_shared_out,
+                    a_program_in_memory_is_not_on_the_list, a_command_cannot_limit_later_ones,
                 ];
                 kernel::layers: [
                     changes_outlive_process_1, a_layer_is_shared_and_goes_with_its_last_session,

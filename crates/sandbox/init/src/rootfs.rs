@@ -266,8 +266,13 @@ impl Filling<'_> {
     }
 
     fn terminals(&self, path: &Blob) -> io::Result<()> {
-        let options =
-            [("newinstance", String::new()), ("ptmxmode", "0666".to_owned()), ("mode", "0620".to_owned())];
+        let options = [
+            ("newinstance", String::new()),
+            ("ptmxmode", "0666".to_owned()),
+            ("mode", "0620".to_owned()),
+            // The machine has a few thousand for all sessions together.
+            ("max", "256".to_owned()),
+        ];
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         self.put_plainly(make_mount("devpts", &options, attributes)?.as_fd(), path)
     }

@@ -218,6 +218,14 @@ impl<C: Control> Server<C> {
         }
     }
 
+    /// A command has killed its own reaper: what it started is process 1's now, and cannot be told from what others
+    /// have left behind. All of that ends; commands and what still belongs to them live on.
+    fn kill_orphans(&self, gone: i32) {
+        let reapers = self.reapers.iter().map(|reaper| reaper.pid).filter(|pid| *pid != gone);
+        let spared: Vec<i32> = reapers.chain(self.direct.iter().map(|direct| direct.pid)).collect();
+        processes::kill_all_except(&spared);
+    }
+
     fn everyone(&self, signal: i32) -> io::Result<()> {
         // Without any process there is nobody to signal, which is fine.
         drop(signals::send(-1, signal));
@@ -307,11 +315,11 @@ impl<C: Control> Server<C> {
                         finished.push(position);
                     }
                 }
-                // A command has killed its own reaper: what it started is process 1's now.
                 None => {
-                    let lost = (!reaper.reported).then_some(reaper.id);
+                    let (id, gone, reported) = (reaper.id, reaper.pid, reaper.reported);
                     finished.push(position);
-                    if let Some(id) = lost {
+                    self.kill_orphans(gone);
+                    if !reported {
                         self.exited(id, Ending { status: libc::SIGKILL, ..Ending::default() }, false)?;
                     }
                 }

@@ -170,6 +170,8 @@ impl Session {
         let file_size = u64::from(limits::file_size_mb(&spec.limits)) << 20;
         let limit = |resource, value| Limit { resource, value };
         let options = filter::FilterOptions {
+            listed_programs: false,
+            memory_by_process: false,
             internet_sockets: is_open(spec) || has_way_out(spec),
             fixed_processors: false,
             notify: false,

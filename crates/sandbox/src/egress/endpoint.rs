@@ -135,6 +135,11 @@ impl Service {
         &self.headers
     }
 
+    /// Whether requests are restricted.
+    pub(super) fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
     /// Whether a request is allowed; the path must stay below the upstream's.
     pub(super) fn judge(&self, method: &str, path: &str) -> Result<(), Refusal> {
         if !path.starts_with('/') || plain_path(path).is_none() {

@@ -4,6 +4,9 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
 
 /// Where the kernel lists IPv4 routes; those to this machine are marked `LOCAL`.
 const ROUTES_V4: &str = "/proc/net/fib_trie";
@@ -40,6 +43,36 @@ impl Resolve for SystemResolver {
     }
 }
 
+/// How many names a session may have looked up at once. Each takes a thread of the caller's, of which all sessions
+/// together have a few hundred, for as long as a name server chooses not to answer.
+const MOST_LOOKUPS: usize = 32;
+
+/// A resolver that lets others have their turn.
+#[derive(Debug)]
+pub(super) struct Patient {
+    inner: Arc<dyn Resolve>,
+    turns: Semaphore,
+}
+
+impl Patient {
+    pub(super) fn new(inner: Arc<dyn Resolve>) -> Self {
+        Self { inner, turns: Semaphore::new(MOST_LOOKUPS) }
+    }
+}
+
+impl Resolve for Patient {
+    fn resolve<'a>(&'a self, host: &'a str) -> Resolving<'a> {
+        Box::pin(async move {
+            let _turn = self.turns.acquire().await.map_err(io::Error::other)?;
+            self.inner.resolve(host).await
+        })
+    }
+
+    fn own_addresses(&self) -> Vec<IpAddr> {
+        self.inner.own_addresses()
+    }
+}
+
 /// The addresses that are followed by a line `/32 host LOCAL`.
 fn local_v4(table: &str) -> Vec<IpAddr> {
     let mut last: Option<Ipv4Addr> = None;
@@ -63,7 +96,45 @@ fn local_v6(table: &str) -> Vec<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Resolve as _, SystemResolver, local_v4, local_v6};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::{MOST_LOOKUPS, Patient, Resolve, Resolving, SystemResolver, local_v4, local_v6};
+
+    /// Counts who waits, and lets nobody go before as many do as can.
+    #[derive(Debug, Default)]
+    struct Slow {
+        waiting: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    impl Resolve for Slow {
+        fn resolve<'a>(&'a self, _host: &'a str) -> Resolving<'a> {
+            Box::pin(async move {
+                let waiting = self.waiting.fetch_add(1, Ordering::SeqCst) + 1;
+                self.most.fetch_max(waiting, Ordering::SeqCst);
+                for _ in 0..1000 {
+                    tokio::task::yield_now().await;
+                }
+                self.waiting.fetch_sub(1, Ordering::SeqCst);
+                Ok(vec![])
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_flood_of_names_does_not_take_every_thread() {
+        let slow = Arc::new(Slow::default());
+        let patient = Arc::new(Patient::new(Arc::clone(&slow) as Arc<dyn Resolve>));
+        let lookups: Vec<_> = (0..200)
+            .map(|_| Arc::clone(&patient))
+            .map(|patient| tokio::spawn(async move { patient.resolve("x.test").await.is_ok() }))
+            .collect();
+        for lookup in lookups {
+            assert!(lookup.await.unwrap());
+        }
+        assert_eq!(slow.most.load(Ordering::SeqCst), MOST_LOOKUPS);
+    }
 
     #[test]
     fn the_kernels_tables_are_read() {

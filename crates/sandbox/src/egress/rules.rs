@@ -95,7 +95,8 @@ pub(super) fn ambiguous() -> Refusal {
 pub(super) fn plain_path(path: &str) -> Option<Vec<u8>> {
     let decoded = decode(path.as_bytes())?;
     let odd = |byte: &u8| byte.is_ascii_control() || matches!(byte, b'\\' | b'?' | b'#');
-    if decoded.iter().any(odd) || hides_separators(&decoded) {
+    // Bytes that are no text are dots and slashes to a server that reads their long forms.
+    if decoded.iter().any(odd) || hides_separators(&decoded) || std::str::from_utf8(&decoded).is_err() {
         return None;
     }
     let name = |segment: &[u8]| segment.split(|byte| *byte == b';').next().unwrap_or_default().to_vec();
@@ -122,10 +123,11 @@ fn decode(text: &[u8]) -> Option<Vec<u8>> {
     Some(decoded)
 }
 
-/// Whether a second decoding would bring out dots, slashes or backslashes.
+/// Whether another decoding would bring out dots, slashes, backslashes or escapes.
 fn hides_separators(decoded: &[u8]) -> bool {
-    let hidden =
-        |window: &[u8]| [b"%2e", b"%2f", b"%5c"].iter().any(|escape| window.eq_ignore_ascii_case(*escape));
+    let hidden = |window: &[u8]| {
+        [b"%2e", b"%2f", b"%5c", b"%25"].iter().any(|escape| window.eq_ignore_ascii_case(*escape))
+    };
     decoded.windows(3).any(hidden)
 }
 
@@ -161,6 +163,10 @@ mod tests {
             ("GET", "/pub/%2e%2e/admin", Some("path-ambiguous")),
             ("GET", "/pub/%252e%252e/admin", Some("path-ambiguous")),
             ("GET", "/pub/..;x/admin", Some("path-ambiguous")),
+            ("GET", "/pub/%25252e%25252e/admin", Some("path-ambiguous")),
+            ("GET", "/pub/%c0%ae%c0%ae/admin", Some("path-ambiguous")),
+            ("GET", "/pub/%e0%80%ae%e0%80%ae%c0%afadmin", Some("path-ambiguous")),
+            ("GET", "/pub/100%25/%c3%a9", None),
             ("GET", "/pub/..%5cadmin", Some("path-ambiguous")),
             ("GET", "/pub/%00", Some("path-ambiguous")),
             ("POST", "/pub/%zz", Some("path-ambiguous")),

@@ -143,8 +143,9 @@ fn recognise(bytes: &[u8]) -> Seen {
             ),
         };
     }
-    // Servers skip empty lines before a request.
-    let start = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(bytes.len());
+    // Servers skip empty lines before a request, and some skip spaces.
+    let start =
+        bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).unwrap_or(bytes.len());
     let rest = bytes.get(start..).unwrap_or_default();
     let is_method = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     match rest.first() {
@@ -246,6 +247,7 @@ mod tests {
             (b"GET / HTTP/1.1\r\n", Seen::Http),
             (b"\r\n\nget /x http/1.0\n", Seen::Http),
             (b"GET\t/\tHTTP/1.1\r\n", Seen::Http),
+            (b" \r\n\tGET / HTTP/1.1\r\n", Seen::Http),
             (b"GET /\0 HTTP/1.1\r\n", Seen::Http),
             (b"EHLO me\r\n", Seen::Other),
             (b"SSH-2.0-x\r\n", Seen::Other),

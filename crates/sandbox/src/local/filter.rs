@@ -17,6 +17,10 @@ pub(crate) struct FilterOptions {
     pub(crate) internet_sockets: bool,
     /// Whether the set of processors is limited by affinity, which commands must not change.
     pub(crate) fixed_processors: bool,
+    /// Whether memory is counted by process, so that there must be none that is no process's.
+    pub(crate) memory_by_process: bool,
+    /// Whether only listed programs may run, so that none can be made in memory.
+    pub(crate) listed_programs: bool,
     /// Whether refused calls are reported to the host.
     pub(crate) notify: bool,
     /// Whether calls with paths are reported too.

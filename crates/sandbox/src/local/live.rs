@@ -18,7 +18,7 @@ use super::channel::{HostChannel, Partial};
 use super::memory::MemoryWatch;
 use super::network::LiveNetwork;
 use super::notify::Refused;
-use super::process::{LocalProcess, Streams};
+use super::process::{LocalProcess, Rest, Streams};
 use super::terminal::Terminal;
 use super::watched::watch as watch_descriptor;
 use crate::cgroup::Leaf;
@@ -154,6 +154,7 @@ impl Live {
             deadline: prepared.deadline,
             timed_out: false,
             ended: None,
+            rest: Rest::default(),
             output_limit: prepared.output_limit,
         };
         registered.disarm();

@@ -45,7 +45,12 @@ impl MemoryWatch {
 
 /// Ends the largest process when all together have more than the limit.
 fn end_largest_above(init: u32, limit: u64) -> bool {
-    let sizes: Vec<(u32, u64)> = descendants(init).into_iter().map(|pid| (pid, private_bytes(pid))).collect();
+    let processes = descendants(init);
+    // Quick to find out, and never too little.
+    if processes.iter().map(|pid| resident_bytes(*pid)).sum::<u64>() <= limit {
+        return false;
+    }
+    let sizes: Vec<(u32, u64)> = processes.into_iter().map(|pid| (pid, used_bytes(pid))).collect();
     if sizes.iter().map(|(_, bytes)| bytes).sum::<u64>() <= limit {
         return false;
     }
@@ -74,10 +79,21 @@ fn descendants(init: u32) -> Vec<u32> {
     found
 }
 
-/// Resident memory that is not shared with files: pages in all, less those of files.
-fn private_bytes(pid: u32) -> u64 {
+/// Resident memory, that of files and what is shared with other processes included.
+fn resident_bytes(pid: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-    let mut fields = text.split_whitespace().skip(1).map(|field| field.parse::<u64>().unwrap_or(0));
-    let (resident, shared) = (fields.next().unwrap_or(0), fields.next().unwrap_or(0));
-    resident.saturating_sub(shared).saturating_mul(rustix::param::page_size() as u64)
+    let pages = text.split_whitespace().nth(1).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+    pages.saturating_mul(rustix::param::page_size() as u64)
+}
+
+/// Resident memory that is not that of files; of memory that several processes share, the share of this one.
+fn used_bytes(pid: u32) -> u64 {
+    let Ok(text) = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) else {
+        return resident_bytes(pid);
+    };
+    let counted = text.lines().filter_map(|line| {
+        let rest = line.strip_prefix("Pss_Anon:").or_else(|| line.strip_prefix("Pss_Shmem:"))?;
+        rest.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    counted.sum::<u64>().saturating_mul(1024)
 }

@@ -90,7 +90,7 @@ impl PathRules {
     }
 
     fn explain(&self, path: String, writes: bool) -> Denial {
-        let place = grantable(&path);
+        let (place, path) = (grantable(&path), printable(&path));
         let of_the_system = SYSTEM.iter().any(|place| is_at_or_below(&path, place));
         let (reason, remedy) = match (writes, self.mount(&path)) {
             (true, Some(mount)) => (
@@ -120,6 +120,15 @@ fn exists_inside(path: &str, pid: u32) -> bool {
     let Ok(root) = File::open(format!("/proc/{pid}/root")) else { return true };
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT).is_ok()
+}
+
+/// A path is any text that a command likes, and ends up in messages: nothing in it moves a cursor or starts a line.
+fn printable(path: &str) -> String {
+    let escape = |character: char| match character.is_control() {
+        true => character.escape_debug().to_string(),
+        false => character.to_string(),
+    };
+    path.chars().map(escape).collect()
 }
 
 /// What can be mounted: the path if it exists, else the nearest directory above that does.

@@ -46,7 +46,29 @@ pub(crate) struct LocalProcess {
     pub(crate) deadline: Option<Instant>,
     pub(crate) timed_out: bool,
     pub(crate) ended: Option<Event>,
+    pub(crate) rest: Rest,
     pub(crate) output_limit: u64,
+}
+
+/// How many bytes of each stream can have been written before the end of the command. What lives on in the background
+/// may write for ever, and that is not waited for.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    output: usize,
+    error: usize,
+    terminal: usize,
+}
+
+/// More than the kernel holds back of a terminal's output.
+const TERMINAL_HOLDS: usize = 128 << 10;
+
+impl Rest {
+    fn of(streams: &Streams) -> Self {
+        let held = |stream: &Option<pipe::Receiver>| {
+            stream.as_ref().map_or(0, |stream| rustix::pipe::fcntl_getpipe_size(stream).unwrap_or(CHUNK))
+        };
+        Self { output: held(&streams.output), error: held(&streams.error), terminal: TERMINAL_HOLDS }
+    }
 }
 
 impl LocalProcess {
@@ -54,6 +76,11 @@ impl LocalProcess {
         loop {
             if self.ended.is_some() {
                 return self.drain();
+            }
+            // First of all: there may be no end to the output.
+            if let Ok(event) = self.events.try_recv() {
+                self.hear(Some(event))?;
+                continue;
             }
             let deadline = self.deadline;
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
@@ -87,7 +114,10 @@ impl LocalProcess {
 
     fn hear(&mut self, event: Option<(Event, Vec<OwnedFd>)>) -> Result<(), SandboxError> {
         match event {
-            Some((event @ Event::Exited { .. }, _)) => self.ended = Some(event),
+            Some((event @ Event::Exited { .. }, _)) => {
+                self.rest = Rest::of(&self.streams);
+                self.ended = Some(event);
+            }
             Some(_) => {}
             // Process 1 was ended too, by us or for lack of memory; the next command starts a new one.
             None if self.timed_out || self.live.ran_out_of_memory() => {
@@ -123,15 +153,17 @@ impl LocalProcess {
         self.live.order_now(&Order::Kill { id: self.id })
     }
 
-    /// All processes are gone, so what they wrote is there: no need to wait for more.
+    /// The command is gone, so what it wrote is there: no need to wait for more.
     fn drain(&mut self) -> Result<ExecEvent, SandboxError> {
-        if let Some(bytes) = take_now(&mut self.streams.output) {
+        if let Some(bytes) = take_now(&mut self.streams.output, &mut self.rest.output) {
             return Ok(ExecEvent::Stdout(bytes));
         }
-        if let Some(bytes) = take_now(&mut self.streams.error) {
+        if let Some(bytes) = take_now(&mut self.streams.error, &mut self.rest.error) {
             return Ok(ExecEvent::Stderr(bytes));
         }
-        if let Some(bytes) = self.streams.terminal.as_ref().and_then(Terminal::read_now) {
+        let terminal = self.streams.terminal.as_ref().filter(|_| self.rest.terminal > 0);
+        if let Some(bytes) = terminal.and_then(Terminal::read_now) {
+            self.rest.terminal = self.rest.terminal.saturating_sub(bytes.len());
             return Ok(ExecEvent::Stdout(bytes));
         }
         Ok(ExecEvent::Exited(self.exit()))
@@ -249,11 +281,17 @@ async fn read_terminal(terminal: Option<&Terminal>) -> Option<Bytes> {
     }
 }
 
-/// Asks the kernel itself: tokio may not have heard yet that there is something.
-fn take_now(stream: &mut Option<pipe::Receiver>) -> Option<Bytes> {
-    let mut buffer = Vec::with_capacity(CHUNK);
+/// Asks the kernel itself: tokio may not have heard yet that there is something. Takes no more than what is left.
+fn take_now(stream: &mut Option<pipe::Receiver>, left: &mut usize) -> Option<Bytes> {
+    if *left == 0 {
+        return None;
+    }
+    let mut buffer = Vec::with_capacity(CHUNK.min(*left));
     match rustix::io::read(stream.as_ref()?, rustix::buffer::spare_capacity(&mut buffer)) {
-        Ok(1..) => Some(buffer.into()),
+        Ok(1..) => {
+            *left = left.saturating_sub(buffer.len());
+            Some(buffer.into())
+        }
         Ok(0) | Err(_) => {
             *stream = None;
             None

@@ -160,6 +160,8 @@ impl Session {
         let filter = FilterOptions {
             internet_sockets: wish.internet_sockets(),
             fixed_processors: group.is_none() && limits.cpu_count.is_some(),
+            listed_programs: programs != Programs::All,
+            memory_by_process: group.is_none() && limits.memory_mb.is_some(),
             notify: true,
             watch_paths: spec.watch_paths,
         };

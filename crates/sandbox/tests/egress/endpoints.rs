@@ -113,6 +113,7 @@ async fn paths_stay_below_the_upstream_and_within_the_rules() {
         ("GET /models/../admin", "path-ambiguous"),
         ("GET /models/%2e%2e/admin", "path-ambiguous"),
         ("GET /models/..%2f..%2fadmin", "path-ambiguous"),
+        ("GET /models/%c0%ae%c0%ae/admin", "path-ambiguous"),
         ("GET http://evil.test/models/x", "request-target"),
         ("OPTIONS *", "path-ambiguous"),
         ("TRACE /models/x", "method-not-allowed"),
@@ -121,6 +122,10 @@ async fn paths_stay_below_the_upstream_and_within_the_rules() {
         let answer = send(address, &format!("{request_line} HTTP/1.1\r\nHost: x\r\n\r\n")).await;
         assert!(answer.contains(&format!("X-Fullsend-Reason: {code}\r\n")), "{request_line}: {answer}");
         assert!(!answer.contains(KEY));
+    }
+    for header in ["X-HTTP-Method-Override: DELETE", "x-original-url: /admin"] {
+        let answer = send(address, &format!("GET /models/x HTTP/1.1\r\nHost: x\r\n{header}\r\n\r\n")).await;
+        assert!(answer.contains("X-Fullsend-Reason: override\r\n"), "{header}: {answer}");
     }
     assert_eq!(origin.requests(), Vec::<String>::new());
     let answer =

@@ -51,6 +51,17 @@ pub(crate) async fn hidden_and_read_only_paths_are_named_with_what_would_allow_t
     assert_eq!((result.stdout.display().as_ref(), paths(&result)), ("content", Vec::new()));
 }
 
+pub(crate) async fn a_path_cannot_write_messages(cx: &Context) {
+    let id = cx.try_provision(watched(Vec::new())).await.unwrap();
+    let line = "p=$(printf '/etc/\\033]0;title\\007\\nallow everything'); echo x > \"$p\"; exit 3";
+    let result = cx.sh(&id, line).await;
+    let found: Vec<_> =
+        result.denials.iter().filter(|denial| denial.reason.contains("allow every")).collect();
+    let [denial] = found.as_slice() else { panic!("{result:?}") };
+    let Denied::Path { path, .. } = &denial.what else { panic!("{denial:?}") };
+    assert!(!path.contains(char::is_control) && !denial.reason.contains(char::is_control), "{denial:?}");
+}
+
 pub(crate) async fn what_works_is_not_called_refused(cx: &Context) {
     let work = cx.place.directory("work");
     let id = cx.try_provision(watched(vec![FilesystemMount::read_write(&work, "/work")])).await.unwrap();

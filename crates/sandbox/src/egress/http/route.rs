@@ -6,6 +6,16 @@ use super::body::Framing;
 use super::exchange::Outgoing;
 use super::head::{Headers, Request, Version, write_head};
 
+/// Headers by which a request means another method or path than its first line says, to servers that know them.
+const OVERRIDES: [&str; 6] = [
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-original-uri",
+];
+
 /// A request whose meaning is clear.
 #[derive(Debug)]
 pub(super) struct Routed {
@@ -93,6 +103,18 @@ pub(super) fn check_host(request: &Request, target: &Target) -> Result<(), Refus
 impl Routed {
     pub(super) fn method(&self) -> &str {
         &self.request.method
+    }
+
+    /// For places with rules about methods and paths: those of the first line must be the ones that are meant.
+    pub(super) fn check_overrides(&self) -> Result<(), Refusal> {
+        match OVERRIDES.iter().find(|name| !self.request.headers.values(name).is_empty()) {
+            None => Ok(()),
+            Some(name) => {
+                let sentence =
+                    format!("the header `{name}` could change the method or path that rules are about");
+                Err(Refusal::request("override", sentence))
+            }
+        }
     }
 
     /// The request as it goes on: `base` in front of the path, `host` as the `Host`, `added` in place of headers of

@@ -169,12 +169,18 @@ fn plan(gate: &Gate, door: &Door<'_>, request: Request, asked: &mut Asked) -> Re
     let outgoing = match door {
         Door::Service(service) => {
             service.judge(routed.method(), &routed.path)?;
+            if service.has_rules() {
+                routed.check_overrides()?;
+            }
             routed.outgoing(&service.base, &service.host_header, service.headers())
         }
         Door::Proxy | Door::Fixed { .. } => {
             let policy = gate.policy();
             policy.judge(&target)?;
             policy.judge_request(&target, routed.method(), &routed.path)?;
+            if policy.has_rules(&target) {
+                routed.check_overrides()?;
+            }
             routed.outgoing("", &target.authority(), &[])
         }
     };

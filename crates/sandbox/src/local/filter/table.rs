@@ -46,6 +46,9 @@ pub(super) const NEWEST_KNOWN: u32 = 469;
 
 type Row = (&'static str, i64);
 
+/// Memory that is not seen in any process: files without a name, segments of System V.
+const UNSEEN_MEMORY: &[i64] = &[libc::SYS_memfd_create, libc::SYS_memfd_secret, libc::SYS_shmget];
+
 /// Ways to change what is mounted, to leave or make namespaces, and to see other processes' memory.
 const ISOLATION: &[Row] = &[
     ("mount", libc::SYS_mount),
@@ -174,6 +177,13 @@ pub(super) fn rows(options: FilterOptions) -> Vec<(u32, Check)> {
     rules.extend(PLACEMENT.iter().map(|number| (*number as u32, Check::Fail(libc::EPERM))));
     rules.extend(by_argument(options));
     rules.extend(creating(if options.watch_paths { Otherwise::Report } else { Otherwise::Allow }));
+    if options.memory_by_process {
+        rules.extend(UNSEEN_MEMORY.iter().map(|number| (*number as u32, Check::Fail(libc::ENOSYS))));
+    }
+    if options.listed_programs {
+        // A file in memory is on no mount that could forbid executing it.
+        rules.push((libc::SYS_memfd_create as u32, Check::Fail(libc::ENOSYS)));
+    }
     if options.fixed_processors {
         rules.push((libc::SYS_sched_setaffinity as u32, Check::Refuse));
     }
@@ -212,6 +222,8 @@ fn by_argument(options: FilterOptions) -> Vec<(u32, Check)> {
             libc::SYS_ioctl as u32,
             Check::RefuseValues { argument: 1, values: vec![libc::TIOCSTI as u32, libc::TIOCLINUX as u32] },
         ),
+        // Limits are a process's own: those of process 1 are those of all later commands.
+        (libc::SYS_prlimit64 as u32, Check::FailUnless { argument: 0, values: vec![0], number: libc::EPERM }),
         // Asking is fine, turning off address randomisation is not.
         (libc::SYS_personality as u32, Check::AllowValues { argument: 0, values: vec![0, u32::MAX] }),
         // A listener of its own would answer in place of the host's.

@@ -1,8 +1,14 @@
 use super::assembler::Instruction;
 use super::{FilterOptions, compile};
 
-const OPTIONS: FilterOptions =
-    FilterOptions { internet_sockets: false, fixed_processors: false, notify: false, watch_paths: false };
+const OPTIONS: FilterOptions = FilterOptions {
+    internet_sockets: false,
+    fixed_processors: false,
+    memory_by_process: false,
+    listed_programs: false,
+    notify: false,
+    watch_paths: false,
+};
 
 #[cfg(target_arch = "x86_64")]
 const NATIVE: u32 = 0xC000_003E;

@@ -8,6 +8,68 @@ static int p_eat(char **args) {
   for (size_t at = 0; at < size; at += 4096) memory[at] = 1;
   return reached("all of it");
 }
+/* `share N`: uses N megabytes in four processes, as memory that could be shared and is not any process's own. */
+static int p_share(char **args) {
+  size_t size = strtoul(arg(args, 0), NULL, 10) << 18;
+  int status, failed = 0;
+  for (int i = 0; i < 4; i++)
+    if (fork() == 0) {
+      char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+      if (memory == MAP_FAILED) _exit(1);
+      for (size_t at = 0; at < size; at += 4096) memory[at] = 1;
+      sleep(2);
+      _exit(0);
+    }
+  while (wait(&status) > 0) failed |= status;
+  return failed ? blocked() : reached("all of it");
+}
+/* `hoard N`: the same in files without a name, which are mapped by nobody. */
+static int p_hoard(char **args) {
+  static char chunk[1 << 20];
+  int file = memfd_create("hoard", 0);
+  if (file < 0) return blocked();
+  for (int left = atoi(arg(args, 0)); left > 0; left--)
+    if (write(file, chunk, sizeof chunk) != (ssize_t)sizeof chunk) return blocked();
+  return reached("all of it");
+}
+/* `segment N`: the same in a segment of System V. */
+static int p_segment(char **args) {
+  size_t size = strtoul(arg(args, 0), NULL, 10) << 20;
+  int id = shmget(IPC_PRIVATE, size, 0600);
+  char *memory = id < 0 ? (void *)-1 : shmat(id, NULL, 0);
+  if (memory == (void *)-1 || shmctl(id, IPC_RMID, NULL)) return blocked();
+  for (size_t at = 0; at < size; at += 4096) memory[at] = 1;
+  sleep(1);
+  return reached("all of it");
+}
+/* `nest N`: directories inside each other, N deep; those that are there are moved to the end of a hundred more. */
+static int p_nest(char **args) {
+  int top = open(".", O_RDONLY | O_DIRECTORY);
+  for (int done = 0; done < atoi(arg(args, 0)); done += 100) {
+    if (fchdir(top)) return blocked();
+    for (int i = 0; i < 100; i++) if (mkdir("n", 0700) || chdir("n")) return blocked();
+    if (done && renameat(top, "d", AT_FDCWD, "d")) return blocked();
+    if (renameat(top, "n", top, "d")) return blocked();
+  }
+  return reached("all of them");
+}
+/* `drown`: leaves processes behind that fill a large pipe faster than anybody reads it. */
+static int p_drown(char **args) {
+  static char chunk[1 << 20];
+  (void)args;
+  fcntl(1, F_SETPIPE_SZ, 1 << 20);
+  signal(SIGHUP, SIG_IGN);
+  for (int i = 0; i < 4; i++)
+    if (fork() == 0) for (;;) if (write(1, chunk, sizeof chunk) < 0) _exit(0);
+  for (int i = 0; i < 100; i++) sched_yield();
+  return 7;
+}
+/* `terminals N`: opens N terminals. */
+static int p_terminals(char **args) {
+  for (int left = atoi(arg(args, 0)); left > 0; left--)
+    if (open("/dev/ptmx", O_RDWR | O_NOCTTY) < 0) return blocked();
+  return reached("all of them");
+}
 /* `forks N`: starts N processes that stay, and says how many there were. */
 static int p_forks(char **args) {
   int wanted = atoi(arg(args, 0)), made = 0;
@@ -89,5 +151,6 @@ static int p_die(char **args) {
 }
 
 #define TOOL_CHECKS \
-  {"eat", p_eat}, {"forks", p_forks}, {"spin", p_spin}, {"flood", p_flood}, {"serve", p_serve}, \
+  {"eat", p_eat}, {"share", p_share}, {"hoard", p_hoard}, {"segment", p_segment}, {"nest", p_nest}, {"terminals", p_terminals}, \
+  {"drown", p_drown}, {"forks", p_forks}, {"spin", p_spin}, {"flood", p_flood}, {"serve", p_serve}, \
   {"fallocate", p_fallocate}, {"swap", p_swap}, {"die", p_die}
