@@ -31,7 +31,6 @@ mod egress {
     mod requests;
     mod smuggling;
     mod support;
-    mod throughput;
     mod transparent;
     mod tunnels;
 }
