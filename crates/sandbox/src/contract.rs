@@ -81,10 +81,7 @@ pub trait Process: fmt::Debug + Send {
     fn feed(&mut self, bytes: Bytes);
 
     /// How many bytes are queued for standard input and not yet written, for callers that must not queue without end.
-    /// A backend that holds back nothing has nothing to count.
-    fn queued_input(&self) -> usize {
-        0
-    }
+    fn queued_input(&self) -> usize;
 
     /// Ends standard input once everything queued is written.
     fn finish_input(&mut self);

@@ -36,9 +36,10 @@ enum Place {
 /// none that is opened later.
 const FOOTHOLDS: [&str; 4] = ["/sys", "/proc/sys", "/mnt", "/tmp"];
 
-/// What the session does with its mounts must not reach the host, nor the other way round.
+/// What the session does with its mounts must not reach the host. The other way round they follow until the host's files
+/// are let go of, so that a process that waits for its plan neither misses a mount nor holds on to one.
 pub fn detach_from_host() -> io::Result<()> {
-    Ok(rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
+    Ok(rustix::mount::mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)?)
 }
 
 /// Opens all sources while the host's files can still be seen.

@@ -189,6 +189,10 @@ impl Process for Command {
         }
     }
 
+    fn queued_input(&self) -> usize {
+        self.queue.iter().map(Bytes::len).sum()
+    }
+
     fn finish_input(&mut self) {
         if self.streams.terminal.is_some() && !self.input_ends {
             // What a person does at a terminal to end the input.

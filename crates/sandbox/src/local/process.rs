@@ -212,11 +212,11 @@ impl Process for LocalProcess {
     }
 
     fn finish_input(&mut self) {
-        self.input_ends = true;
-        if let Some(terminal) = &self.streams.terminal {
+        if let Some(terminal) = self.streams.terminal.as_ref().filter(|_| !self.input_ends) {
             // What a person does at a terminal to end the input.
             self.queue.push_back(terminal.end_of_file());
         }
+        self.input_ends = true;
         self.end_input();
     }
 

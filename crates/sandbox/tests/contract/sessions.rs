@@ -85,7 +85,7 @@ pub(crate) async fn a_terminated_session_is_gone(cx: &Context) {
     let id = cx.provision(named("gone")).await;
     let background = ExecRequest { keep_background: true, ..cx.line("setsid sleep 1000 & exit 0") };
     cx.exec(&id, background).await;
-    assert!(!host::marked(cx.mark()).is_empty());
+    host::wait_until("a process that lives on", || !host::marked(cx.mark()).is_empty());
     cx.backend.terminate(&id).await.unwrap();
     host::expect_gone(cx.mark());
     expect_not_found(cx, &id).await;
@@ -251,7 +251,7 @@ pub(crate) async fn a_killed_caller_takes_its_sessions_with_it(cx: &Context) {
     let mut child = doomed(cx).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line.ends_with("READY")), "the other process failed");
-    assert!(host::marked(cx.mark()).len() >= 3);
+    host::wait_until("three processes", || host::marked(cx.mark()).len() >= 3);
     child.kill().unwrap();
     child.wait().unwrap();
     host::expect_gone(cx.mark());
