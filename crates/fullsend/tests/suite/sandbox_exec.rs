@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use fullsend_testkit::test_name;
 use serde_json::{Value, json};
 
-use crate::suite::running::Ran;
+use crate::suite::running::{Place, Ran};
 use crate::suite::users::{User, each_user};
 
 /// The arguments for a line of shell in a sandbox with these options.
@@ -419,4 +419,16 @@ fn mistakes_are_told_before_anything_runs() {
         let nothing = user.run(&["sandbox", "exec", "--"]);
         assert_eq!(nothing.code, Some(2), "{nothing:?}");
     }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_named() {
+    let place = Place::new();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = place.command(&["sandbox", "exec", "--", "echo", "x"]).stdout(full).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        (output.status.code(), told.as_str()),
+        (Some(125), "error: cannot write the command's output: No space left on device (os error 28)\n")
+    );
 }

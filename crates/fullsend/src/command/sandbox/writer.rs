@@ -108,11 +108,16 @@ fn line(value: &Value) -> Chunk {
 fn write_all(mut chunks: mpsc::Receiver<Chunk>) -> io::Result<()> {
     while let Some(chunk) = chunks.blocking_recv() {
         match chunk {
-            Chunk::Out(bytes) => write(io::stdout().lock(), &bytes)?,
-            Chunk::Err(bytes) => write(io::stderr().lock(), &bytes)?,
+            Chunk::Out(bytes) => write(io::stdout().lock(), &bytes).map_err(named("output"))?,
+            Chunk::Err(bytes) => write(io::stderr().lock(), &bytes).map_err(named("error output"))?,
         }
     }
     Ok(())
+}
+
+/// Says what could not be written; the kind stays, because a closed pipe is no failure.
+fn named(stream: &str) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("cannot write the command's {stream}: {error}"))
 }
 
 fn write(mut stream: impl Write, bytes: &[u8]) -> io::Result<()> {
