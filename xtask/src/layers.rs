@@ -17,6 +17,7 @@ const ALLOWED: &[Row] = &[
     ("fullsend-yaml", &[]),
     ("fullsend-testkit", &["fullsend-origin"]),
     ("fullsend-fetch", &["fullsend-origin"]),
+    ("fullsend-guard", &["fullsend-origin", "fullsend-yaml"]),
     ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
     ("fullsend-sandbox-init", &[]),
     ("fullsend-sandbox", &["fullsend-origin", "fullsend-sandbox-init"]),
@@ -26,6 +27,7 @@ const ALLOWED: &[Row] = &[
         &[
             "fullsend-resolve",
             "fullsend-fetch",
+            "fullsend-guard",
             "fullsend-harness",
             "fullsend-origin",
             "fullsend-sandbox",
@@ -36,6 +38,7 @@ const ALLOWED: &[Row] = &[
         "fullsend-bench",
         &[
             "fullsend-fetch",
+            "fullsend-guard",
             "fullsend-harness",
             "fullsend-origin",
             "fullsend-resolve",
