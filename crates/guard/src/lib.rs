@@ -19,6 +19,7 @@
 mod edit;
 pub mod files;
 mod finding;
+pub mod hook;
 mod pipeline;
 mod policy;
 mod rule;
