@@ -8,6 +8,7 @@
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`Policy::judge`]: what findings lead to
+//! * [`url::check_request`]: may a request go there; [`UrlScanner`]: where URLs in text lead
 //!
 //! # Invariants
 //!
@@ -25,6 +26,7 @@ mod policy;
 mod rule;
 mod scanner;
 mod severity;
+pub mod url;
 mod visible;
 
 pub use edit::{Edit, Edits};
@@ -34,4 +36,5 @@ pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
 pub use scanner::{Scan, Scanner, ScannerId};
 pub use severity::{Severity, UnknownSeverity};
+pub use url::UrlScanner;
 pub use visible::visible;

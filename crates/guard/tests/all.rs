@@ -1,0 +1,10 @@
+//! Behaviour of the guard through its public interface.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken assumption fails the test")]
+
+mod suite {
+    mod url;
+    mod url_fields;
+    mod url_laws;
+    mod url_requests;
+    mod url_text;
+}
