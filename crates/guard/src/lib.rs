@@ -9,6 +9,7 @@
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`Policy::judge`]: what findings lead to
 //! * [`UnicodeScanner`]: characters that hide, mislead or command
+//! * [`url::check_request`]: may a request go there; [`UrlScanner`]: where URLs in text lead
 //!
 //! # Invariants
 //!
@@ -27,6 +28,7 @@ mod rule;
 mod scanner;
 mod severity;
 pub mod unicode;
+pub mod url;
 mod visible;
 
 pub use edit::{Edit, Edits};
@@ -37,4 +39,5 @@ pub use rule::{Meaning, Rule};
 pub use scanner::{Scan, Scanner, ScannerId};
 pub use severity::{Severity, UnknownSeverity};
 pub use unicode::UnicodeScanner;
+pub use url::UrlScanner;
 pub use visible::visible;
