@@ -11,10 +11,6 @@ mod suite {
     mod unicode;
     mod unicode_clean;
     mod unicode_laws;
-//! Behaviour of the guard through its public interface.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a broken assumption fails the test")]
-
-mod suite {
     mod url;
     mod url_fields;
     mod url_laws;
