@@ -21,6 +21,7 @@
 mod edit;
 pub mod files;
 mod finding;
+mod fold;
 pub mod hook;
 mod pipeline;
 mod policy;
