@@ -1,13 +1,15 @@
 //! Scanners for what an agent reads, does and delivers; the findings they make; and what follows from them.
 //!
 //! One library for the host, for scans inside a sandbox and for tool hooks, so that the same text has the same findings
-//! everywhere. It is pure and deterministic: no network, no clock, no environment.
+//! everywhere. Scanners are pure and deterministic: no network, no clock, no environment. Only [`log`] touches
+//! the system: one file, and a clock that is passed in.
 //!
 //! # Entry points
 //!
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`Policy::judge`]: what findings lead to
+//! * [`log::FindingsLog`]: findings in a file where every change shows; [`log::verify`] looks for one
 //!
 //! # Invariants
 //!
@@ -16,10 +18,12 @@
 //! * The detail of a finding never contains a secret, and is always one printable line.
 //! * A check that could not be completed is a finding of its own kind, which no policy takes for clean.
 
+mod clock;
 mod edit;
 pub mod files;
 mod finding;
 pub mod hook;
+pub mod log;
 mod pipeline;
 mod policy;
 mod rule;
@@ -27,8 +31,10 @@ mod scanner;
 mod severity;
 mod visible;
 
+pub use clock::{Clock, SystemClock};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
+pub use log::{FindingsLog, TraceId};
 pub use pipeline::{Pipeline, Report};
 pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
