@@ -1,8 +1,8 @@
 //! Scanners for what an agent reads, does and delivers; the findings they make; and what follows from them.
 //!
 //! One library for the host, for scans inside a sandbox and for tool hooks, so that the same text has the same findings
-//! everywhere. Scanners are pure and deterministic: no network, no clock, no environment. Only [`log`] touches
-//! the system: one file, and a clock that is passed in.
+//! everywhere. Scanners are pure and deterministic: no network, no clock, no environment. Only [`log`] and [`service`]
+//! touch the system: one file, one socket, and a clock that is passed in.
 //!
 //! # Entry points
 //!
@@ -10,6 +10,7 @@
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`Policy::judge`]: what findings lead to
 //! * [`log::FindingsLog`]: findings in a file where every change shows; [`log::verify`] looks for one
+//! * [`Service`]: decides for the tool hooks inside a sandbox, from outside it
 //!
 //! # Invariants
 //!
@@ -28,6 +29,7 @@ mod pipeline;
 mod policy;
 mod rule;
 mod scanner;
+pub mod service;
 mod severity;
 mod visible;
 
@@ -39,5 +41,6 @@ pub use pipeline::{Pipeline, Report};
 pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
 pub use scanner::{Scan, Scanner, ScannerId};
+pub use service::Service;
 pub use severity::{Severity, UnknownSeverity};
 pub use visible::visible;

@@ -9,4 +9,6 @@
 mod suite {
     mod log;
     mod log_tampering;
+    mod service;
+    mod service_misuse;
 }

@@ -142,6 +142,27 @@ fn entries_follow_one_another_and_the_end_is_marked() {
 }
 
 #[test]
+fn findings_of_every_phase_are_in_one_chain_from_the_first_on() {
+    let (_directory, path) = place();
+    assert!(
+        !path.parent().unwrap().exists(),
+        "the first finding may come before anything else of the run is there"
+    );
+    let log = create(&path);
+    let phases =
+        [Phase::HostInput, Phase::SandboxContext, Phase::HookPreTool, Phase::HookPostTool, Phase::HostOutput];
+    for phase in phases {
+        log.append(phase, &finding("x")).unwrap();
+    }
+    let head = log.seal().unwrap();
+    assert_eq!(verify(&path, Some(&head)).unwrap(), Verdict::Sealed { entries: 5, head });
+    let names: Vec<_> = entries(&path).iter().map(|chained| chained.entry.phase.as_str()).collect();
+    let expected =
+        ["host_input", "sandbox_context", "hook_pretool", "hook_posttool", "host_output", "findings_log"];
+    assert_eq!(names, expected);
+}
+
+#[test]
 fn only_sealing_seals() {
     let (_directory, path) = place();
     let log = create(&path);
