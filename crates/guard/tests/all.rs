@@ -2,15 +2,16 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
-//! Behaviour of the guard library through its public interface.
-#![allow(
-    clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a broken assumption fails the test"
 )]
 
 mod suite {
+    mod log;
+    mod log_tampering;
+    mod service;
+    mod service_misuse;
     mod unicode;
     mod unicode_clean;
     mod unicode_laws;
@@ -19,8 +20,4 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
-    mod log;
-    mod log_tampering;
-    mod service;
-    mod service_misuse;
 }
