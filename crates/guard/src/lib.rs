@@ -8,6 +8,9 @@
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`Policy::judge`]: what findings lead to
+//! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
+//! * [`files`]: which files of a tree an agent reads, and safe walks over them
+//! * [`rules::all`]: everything that is looked for
 //!
 //! # Invariants
 //!
@@ -16,6 +19,7 @@
 //! * The detail of a finding never contains a secret, and is always one printable line.
 //! * A check that could not be completed is a finding of its own kind, which no policy takes for clean.
 
+pub mod checks;
 mod edit;
 pub mod files;
 mod finding;
@@ -23,10 +27,12 @@ pub mod hook;
 mod pipeline;
 mod policy;
 mod rule;
+pub mod rules;
 mod scanner;
 mod severity;
 mod visible;
 
+pub use checks::{Check, Checks};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use pipeline::{Pipeline, Report};
