@@ -1,5 +1,8 @@
 //! Which files an agent reads as instructions or settings, by name and by the directories they lie in.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 /// What a file is to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContextKind {
@@ -20,6 +23,13 @@ pub enum ContextKind {
 }
 
 impl ContextKind {
+    /// What a file that was named is, going by its name and the directory it lies in; instructions if they say nothing.
+    pub fn of_file(path: &Path) -> Self {
+        let directories = path.parent().into_iter().flat_map(Path::iter);
+        let place = directories.fold(Place::Anywhere, |place, part| place.below(&comparable(part)));
+        place.kind(&comparable(path.file_name().unwrap_or_default())).unwrap_or(Self::Instructions)
+    }
+
     /// Whether such a file may well be an image or an archive. Where only text makes sense, anything else is suspicious.
     pub(crate) const fn may_be_binary(self) -> bool {
         matches!(self, Self::SkillFile | Self::RuntimeFile)
@@ -169,7 +179,7 @@ pub(crate) fn is_dependencies(name: &str) -> bool {
 }
 
 /// A name for comparing: what is not UTF-8 is no name that a runtime looks for.
-pub(crate) fn comparable(name: &std::ffi::OsStr) -> String {
+pub(crate) fn comparable(name: &OsStr) -> String {
     name.to_string_lossy().to_lowercase()
 }
 
