@@ -99,7 +99,7 @@ fn note_skipped(report: &Report, output: &mut Output) {
         let more = names.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let named = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-        output.note(&format!("not scanned, {reason}: {named}{more}"));
+        output.note(&format!("left out, {reason}: {named}{more}"));
     }
 }
 

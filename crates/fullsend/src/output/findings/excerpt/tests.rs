@@ -58,5 +58,5 @@ fn the_end_of_a_line_or_text_can_be_marked() {
     assert_eq!(excerpt("ab", 2, 2), ("ab".to_owned(), 2..3));
     assert_eq!(excerpt("ab\ncd", 2, 3), ("ab".to_owned(), 2..3));
     assert_eq!(excerpt("", 0, 0), (String::new(), 0..1));
-    assert_eq!(excerpt("ab", 9, 12), (String::new(), 0..1));
+    assert_eq!(excerpt("ab", 9, 12), ("ab".to_owned(), 2..3), "a place behind the end is the end");
 }
