@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use crate::edit::{Edit, Edits};
 use crate::pipeline::Pipeline;
 use crate::scanner::Scanner;
+use crate::unicode::UnicodeScanner;
 
 /// A check that can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,13 +35,23 @@ pub enum Check {
 #[derive(Clone, Debug)]
 pub struct Checks {
     enabled: Vec<Check>,
+    unit: Unit,
+}
+
+/// What is looked at in one go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unit {
+    /// A text from anywhere.
+    Text,
+    /// A file, which may begin with a byte-order mark.
+    File,
 }
 
 impl Default for Checks {
     /// All but the classifier, which adds little to the rules and costs much.
     fn default() -> Self {
         use Check::{Canaries, Commands, Injection, Secrets, Unicode, Urls};
-        Self { enabled: vec![Unicode, Injection, Secrets, Urls, Commands, Canaries] }
+        Self { enabled: vec![Unicode, Injection, Secrets, Urls, Commands, Canaries], unit: Unit::Text }
     }
 }
 
@@ -61,6 +72,13 @@ impl Checks {
         self
     }
 
+    /// The same checks for whole files, which may begin with a byte-order mark.
+    #[must_use]
+    pub fn for_files(mut self) -> Self {
+        self.unit = Unit::File;
+        self
+    }
+
     /// Whether `check` is made.
     pub fn has(&self, check: Check) -> bool {
         self.enabled.contains(&check)
@@ -68,7 +86,7 @@ impl Checks {
 
     /// What looks at text that an agent is going to read.
     pub fn input(&self) -> Pipeline {
-        Pipeline::new(Vec::new())
+        Pipeline::new(self.normalisers())
     }
 
     /// What looks at text that an agent wrote, before it leaves the run.
@@ -84,11 +102,18 @@ impl Checks {
     /// Changes that make `text` fit to be shown: secrets and canary tokens are masked, everything else stays, hidden
     /// characters too. Disabled checks mask all the same, for a report is read by more people than the text.
     pub fn masks(&self, text: &str) -> Edits {
-        masks(text, &self.normalisers(), &self.secrecy())
+        masks(text, &[self.unicode()], &Self::default().secrecy())
     }
 
     fn normalisers(&self) -> Vec<Box<dyn Scanner>> {
-        Vec::new()
+        if self.has(Check::Unicode) { vec![self.unicode()] } else { Vec::new() }
+    }
+
+    fn unicode(&self) -> Box<dyn Scanner> {
+        Box::new(match self.unit {
+            Unit::Text => UnicodeScanner::new(),
+            Unit::File => UnicodeScanner::for_files(),
+        })
     }
 
     fn disclosure(&self) -> Vec<Box<dyn Scanner>> {

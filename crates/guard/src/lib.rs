@@ -11,6 +11,7 @@
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
 //! * [`rules::all`]: everything that is looked for
+//! * [`UnicodeScanner`]: characters that hide, mislead or command
 //!
 //! # Invariants
 //!
@@ -30,6 +31,7 @@ mod rule;
 pub mod rules;
 mod scanner;
 mod severity;
+pub mod unicode;
 mod visible;
 
 pub use checks::{Check, Checks};
@@ -40,4 +42,5 @@ pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
 pub use scanner::{Scan, Scanner, ScannerId};
 pub use severity::{Severity, UnknownSeverity};
+pub use unicode::UnicodeScanner;
 pub use visible::visible;

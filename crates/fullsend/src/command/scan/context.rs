@@ -14,7 +14,7 @@ use crate::output::findings::Source;
 
 pub(super) fn run(args: &ScanContextArgs, output: &mut Output) -> Result<Exit> {
     let mut scan = Scan::new(&args.report)?;
-    let pipeline = scan.checks.input();
+    let pipeline = scan.checks.clone().for_files().input();
     let limits = ContextLimits {
         file_size: args.max_size,
         dependencies: if args.include_dependencies { Dependencies::Walk } else { Dependencies::Skip },

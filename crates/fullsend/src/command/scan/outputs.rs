@@ -16,7 +16,7 @@ use crate::output::findings::Source;
 
 pub(super) fn run(args: &ScanOutputArgs, output: &mut Output) -> Result<Exit> {
     let scan = Scan::new(&args.report)?;
-    let (texts, bytes) = (scan.checks.output(), scan.checks.bytes());
+    let (texts, bytes) = (scan.checks.clone().for_files().output(), scan.checks.bytes());
     let mut delivery = Delivery { scan, texts, bytes, unfixed: Vec::new() };
     for path in &args.paths {
         delivery.path(path, args).with_context(|| cannot_scan(path))?;

@@ -109,6 +109,9 @@ fn show(character: char, text: &str) -> String {
 
 /// How many pieces are left out so that the marked one is not far from the start, and whether any are.
 fn skipped(pieces: &[Piece], first: usize) -> (usize, bool) {
+    if pieces.iter().map(|piece| piece.width).sum::<usize>() <= WIDEST {
+        return (0, false);
+    }
     let mut lead = 0;
     let mut skip = first;
     for (at, piece) in pieces.iter().enumerate().take(first).rev() {
