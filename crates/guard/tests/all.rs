@@ -8,7 +8,16 @@
 )]
 
 mod suite {
+    mod log;
+    mod log_tampering;
+    mod service;
+    mod service_misuse;
     mod unicode;
     mod unicode_clean;
     mod unicode_laws;
+    mod url;
+    mod url_fields;
+    mod url_laws;
+    mod url_requests;
+    mod url_text;
 }
