@@ -1,5 +1,6 @@
 //! The command line.
 
+mod hook;
 mod sandbox;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fullsend_harness::value::Platform;
 
+pub(crate) use self::hook::HookCommand;
 pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
     SandboxExecArgs, SandboxPolicyArgs,
@@ -51,6 +53,9 @@ pub(crate) enum Command {
     /// Run commands where they can touch only what is granted
     #[command(subcommand)]
     Sandbox(SandboxCommand),
+    /// Decide about tool calls of an agent
+    #[command(subcommand)]
+    Hook(HookCommand),
     /// Find out what this machine can enforce
     ///
     /// Tries every layer of the sandbox, and asks the container engine what it has. For what is missing it says why, and
