@@ -98,7 +98,7 @@ fn go_test(output: &str) -> Option<String> {
     (!times.is_empty()).then(|| format!("tests: {} packages passed ({seconds:.1}s)", times.len()))
 }
 
-/// The seconds in `ok  	example.org/pkg	0.123s`; none were spent on a package whose result was cached.
+/// The seconds in a line like `ok example.org/pkg 0.123s`; none were spent on a package whose result was cached.
 fn package_time(line: &str) -> Option<f64> {
     let mut words = line.strip_prefix("ok")?.strip_prefix([' ', '\t'])?.split_ascii_whitespace();
     let time = words.nth(1)?;
