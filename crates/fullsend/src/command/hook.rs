@@ -1,6 +1,7 @@
 //! `fullsend hook`.
 
 mod answer;
+mod configure;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,10 +12,11 @@ use crate::cli::HookCommand;
 use crate::exit::Exit;
 use crate::output::Output;
 
-pub(crate) fn run(command: HookCommand, _output: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(command: HookCommand, output: &mut Output) -> anyhow::Result<Exit> {
     match command {
         HookCommand::PreTool(args) => Ok(answer::answer(HookPhase::PreTool, Ok(&args.config))),
         HookCommand::PostTool(args) => Ok(answer::answer(HookPhase::PostTool, Ok(&args.config))),
+        HookCommand::Config(args) => configure::run(&args, output),
     }
 }
 
