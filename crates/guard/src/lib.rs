@@ -1,13 +1,18 @@
 //! Scanners for what an agent reads, does and delivers; the findings they make; and what follows from them.
 //!
 //! One library for the host, for scans inside a sandbox and for tool hooks, so that the same text has the same findings
-//! everywhere. It is pure and deterministic: no network, no clock, no environment.
+//! everywhere. Scanners are pure and deterministic: no network, no clock, no environment. Only [`log`] and [`service`]
+//! touch the system: one file, one socket, and a clock that is passed in.
 //!
 //! # Entry points
 //!
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`Policy::judge`]: what findings lead to
+//! * [`UnicodeScanner`]: characters that hide, mislead or command
+//! * [`url::check_request`]: may a request go there; [`UrlScanner`]: where URLs in text lead
+//! * [`log::FindingsLog`]: findings in a file where every change shows; [`log::verify`] looks for one
+//! * [`Service`]: decides for the tool hooks inside a sandbox, from outside it
 //!
 //! # Invariants
 //!
@@ -16,22 +21,33 @@
 //! * The detail of a finding never contains a secret, and is always one printable line.
 //! * A check that could not be completed is a finding of its own kind, which no policy takes for clean.
 
+mod clock;
 mod edit;
 pub mod files;
 mod finding;
+mod fold;
 pub mod hook;
+pub mod log;
 mod pipeline;
 mod policy;
 mod rule;
 mod scanner;
+pub mod service;
 mod severity;
+pub mod unicode;
+pub mod url;
 mod visible;
 
+pub use clock::{Clock, SystemClock};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
+pub use log::{FindingsLog, TraceId};
 pub use pipeline::{Pipeline, Report};
 pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
 pub use scanner::{Scan, Scanner, ScannerId};
+pub use service::Service;
 pub use severity::{Severity, UnknownSeverity};
+pub use unicode::UnicodeScanner;
+pub use url::UrlScanner;
 pub use visible::visible;

@@ -1,6 +1,10 @@
 //! Behaviour of the guard library through its public interface.
 #![allow(
     clippy::unwrap_used,
+//! Behaviour of the crate through its public interface.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
     reason = "a broken assumption fails the test"
@@ -8,4 +12,16 @@
 
 mod suite {
     mod hook;
+    mod log;
+    mod log_tampering;
+    mod service;
+    mod service_misuse;
+    mod unicode;
+    mod unicode_clean;
+    mod unicode_laws;
+    mod url;
+    mod url_fields;
+    mod url_laws;
+    mod url_requests;
+    mod url_text;
 }

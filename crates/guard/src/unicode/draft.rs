@@ -1,0 +1,87 @@
+//! Findings and edits of several passes over a text, each over what the one before left, told in terms of the first text.
+
+use std::borrow::Cow;
+
+use crate::edit::{Edit, Edits};
+use crate::finding::{Finding, Span};
+use crate::rule::Rule;
+use crate::scanner::{FindingList, Scan};
+use crate::severity::Severity;
+
+/// What the passes so far have to say.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    findings: FindingList,
+    /// In terms of the first text.
+    edits: Vec<Edit>,
+    /// What each pass changed, in terms of the text it saw.
+    passes: Vec<Edits>,
+}
+
+impl Draft {
+    /// Runs a pass over `text`, and gives what it leaves of it.
+    pub(super) fn pass<'t>(&mut self, text: &'t str, run: impl FnOnce(&str, &mut Pass<'_>)) -> Cow<'t, str> {
+        let mut pass = Pass { findings: &mut self.findings, passes: &self.passes, edits: Vec::new() };
+        run(text, &mut pass);
+        let edits = pass.edits;
+        if edits.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        self.edits.extend(edits.iter().map(|edit| Edit {
+            span: original(&self.passes, edit.span),
+            replacement: edit.replacement.clone(),
+        }));
+        let edits = Edits::new(edits);
+        let changed = edits.apply(text);
+        self.passes.push(edits);
+        Cow::Owned(changed)
+    }
+
+    /// All there is to say.
+    pub(super) fn finish(self) -> Scan {
+        let mut findings = self.findings.into_vec();
+        findings.sort_by_key(|finding| finding.span.map_or(usize::MAX, |span| span.start));
+        Scan { findings, edits: Edits::new(self.edits) }
+    }
+}
+
+/// One pass.
+#[derive(Debug)]
+pub(super) struct Pass<'d> {
+    findings: &'d mut FindingList,
+    passes: &'d [Edits],
+    edits: Vec<Edit>,
+}
+
+impl Pass<'_> {
+    /// Reports what stands at `span`, as bad as the rule says.
+    pub(super) fn report(&mut self, rule: &'static Rule, span: Span, detail: &str) {
+        self.report_as(rule, rule.severity, span, detail);
+    }
+
+    /// Reports what stands at `span`, as bad as `severity`.
+    pub(super) fn report_as(&mut self, rule: &'static Rule, severity: Severity, span: Span, detail: &str) {
+        let finding = Finding::new(rule, original(self.passes, span), detail);
+        self.findings.push(finding.with_severity(severity));
+    }
+
+    /// Takes `span` out of the text.
+    pub(super) fn remove(&mut self, span: Span) {
+        match self.edits.last_mut() {
+            Some(last) if last.span.end == span.start && last.replacement.is_empty() => {
+                last.span.end = span.end
+            }
+            Some(_) | None => self.replace(span, ""),
+        }
+    }
+
+    /// Puts `replacement` into the place of `span`.
+    pub(super) fn replace(&mut self, span: Span, replacement: impl Into<Cow<'static, str>>) {
+        self.edits.push(Edit { span, replacement: replacement.into() });
+    }
+}
+
+/// Where a span lies in the text that the first of `passes` saw.
+fn original(passes: &[Edits], span: Span) -> Span {
+    passes.iter().rev().fold(span, |span, edits| edits.to_original(span))
+}

@@ -1,0 +1,95 @@
+//! The third pass: letters in disguise become the letters they read as.
+
+use super::class::{Class, Dependent, Disguised, Finder};
+use super::draft::Pass;
+use super::rules::{FULLWIDTH, LIGATURE, STYLED_LETTERS};
+use super::run::{describe, run_of};
+use super::script::is_east_asian;
+use super::styled::{letter, letter_like, letters, narrow};
+use crate::finding::Span;
+
+/// Folds full-width forms outside East Asian text, words in styled letters, and ligatures.
+pub(super) fn fold(text: &str, pass: &mut Pass<'_>) {
+    let mut finder = Finder::new(text);
+    while let Some(found) = finder.next() {
+        let Class::Disguised(disguised) = found.class else { continue };
+        let end = match disguised {
+            Disguised::Fullwidth => fold_wide(text, found.at, pass),
+            Disguised::Styled => fold_styled(text, found.at, pass),
+            Disguised::Ligature => fold_ligatures(text, found.at, pass),
+        };
+        finder.resume(end);
+    }
+}
+
+/// A run of full-width characters, with wide spaces inside it.
+fn fold_wide(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
+    let span = wide_run(text, at);
+    let run = span.of(text).unwrap_or_default();
+    let is_filling = |character: &char| *character == '\u{3000}' || is_selector(*character);
+    let before = text.get(..span.start).unwrap_or_default().chars().rev().find(|last| !is_filling(last));
+    let behind = text.get(span.end..).unwrap_or_default().chars().find(|next| !is_filling(next));
+    let at_home = before.is_some_and(is_east_asian) || behind.is_some_and(is_east_asian);
+    if !at_home && !run.chars().all(is_east_asian_punctuation) {
+        pass.report(&FULLWIDTH, span, &describe(run, "full-width character", "full-width characters"));
+        let narrowed: String = run.chars().map(|wide| narrow(wide).unwrap_or(wide)).collect();
+        pass.replace(span, narrowed);
+    }
+    span.end
+}
+
+fn is_selector(character: char) -> bool {
+    Class::of(character) == Class::Dependent(Dependent::Selector)
+}
+
+fn wide_run(text: &str, at: usize) -> Span {
+    let mut end = at;
+    for (offset, character) in text.get(at..).unwrap_or_default().char_indices() {
+        if narrow(character).is_some() {
+            end = at + offset + character.len_utf8();
+        } else if character != '\u{3000}' {
+            break;
+        }
+    }
+    Span::new(at, end)
+}
+
+/// Punctuation that East Asian writers also put between words of other scripts.
+fn is_east_asian_punctuation(character: char) -> bool {
+    matches!(character, '！' | '（' | '）' | '，' | '：' | '；' | '？' | '～' | '\u{3000}')
+}
+
+/// A run of styled letters. One is a symbol; several are a word.
+fn fold_styled(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let mut word = String::new();
+    let mut end = at;
+    let mut symbols_only = true;
+    let mut characters = rest.chars().peekable();
+    while let Some(character) = characters.next() {
+        let Some(plain) = letter(character) else { break };
+        // What selects a picture is an emoji, not a letter.
+        if characters.peek().is_some_and(|next| is_selector(*next)) {
+            break;
+        }
+        word.push(plain);
+        end += character.len_utf8();
+        symbols_only = symbols_only && letter_like(character).is_some();
+    }
+    if word.len() > 1 && !symbols_only {
+        let span = Span::new(at, end);
+        let detail = describe(span.of(text).unwrap_or_default(), "styled letter", "styled letters");
+        pass.report(&STYLED_LETTERS, span, &detail);
+        pass.replace(span, word);
+    }
+    // Where the first one is an emoji, the search goes on behind it.
+    end.max(at + rest.chars().next().map_or(1, char::len_utf8))
+}
+
+fn fold_ligatures(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
+    let span = run_of(text, at, Class::Disguised(Disguised::Ligature));
+    let run = span.of(text).unwrap_or_default();
+    pass.report(&LIGATURE, span, &describe(run, "ligature", "ligatures"));
+    pass.replace(span, run.chars().map(letters).collect::<String>());
+    span.end
+}

@@ -1,0 +1,110 @@
+//! A host as name preparation leaves it: escapes decoded, look-alike digits and dots mapped, invisible characters gone.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+use unicode_security::RestrictionLevel::HighlyRestrictive;
+use unicode_security::RestrictionLevelDetection as _;
+use unicode_security::confusable_detection::skeleton;
+
+use super::verdict::Malformed;
+
+/// A text in its prepared form.
+#[derive(Debug)]
+pub(super) struct Prepared<'a> {
+    /// In lower case.
+    pub(super) text: Cow<'a, str>,
+    /// Whether it was written so that it hides what it is.
+    pub(super) disguised: bool,
+}
+
+/// Prepares a host for comparison.
+pub(super) fn prepare(raw: &str) -> Result<Prepared<'_>, Malformed> {
+    let decoded = percent_decode(raw).ok_or(Malformed::Escape)?;
+    let escaped = matches!(decoded, Cow::Owned(_));
+    if decoded.contains('%') {
+        return Err(Malformed::Escape);
+    }
+    if decoded.is_ascii() {
+        let text = match decoded {
+            Cow::Borrowed(text) if !text.bytes().any(|byte| byte.is_ascii_uppercase()) => Cow::Borrowed(text),
+            Cow::Borrowed(text) => Cow::Owned(text.to_ascii_lowercase()),
+            Cow::Owned(text) => Cow::Owned(text.to_ascii_lowercase()),
+        };
+        return Ok(Prepared { text, disguised: escaped });
+    }
+    let turned = decoded.chars().any(turns_into_ascii);
+    Ok(Prepared { text: Cow::Owned(fold(&decoded)), disguised: escaped || turned })
+}
+
+/// The compatibility form in lower case, without what preparation drops.
+pub(super) fn fold(text: &str) -> String {
+    let mapped = text.chars().filter(|character| !is_dropped(*character)).map(|character| match character {
+        '\u{3002}' | '\u{ff61}' => '.',
+        other => other,
+    });
+    let lower: String = mapped.nfkc().flat_map(char::to_lowercase).collect();
+    // Lower case may leave marks that compose, and compatibility forms may leave something to drop.
+    lower.nfkc().filter(|character| !is_dropped(*character)).collect()
+}
+
+/// Characters that name preparation takes out.
+fn is_dropped(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{34f}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0100}'..='\u{e01ef}'
+    )
+}
+
+/// Whether preparation makes nothing or ASCII of it. The ideographic full stop does not count: it is what keyboards type.
+fn turns_into_ascii(character: char) -> bool {
+    !character.is_ascii()
+        && character != '\u{3002}'
+        && (is_dropped(character)
+            || character == '\u{ff61}'
+            || std::iter::once(character).nfkc().all(|c| c.is_ascii()))
+}
+
+/// Decodes escapes; none when one is broken or the result is not UTF-8.
+pub(super) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let (high, low) = (hex_digit(bytes.next()?)?, hex_digit(bytes.next()?)?);
+        decoded.push(high << 4 | low);
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// The ASCII name that a reader would take `name` for, if there is one.
+pub(super) fn ascii_look(name: &str) -> Option<String> {
+    let mut look = String::with_capacity(name.len());
+    for character in name.nfkd().filter(|character| !is_combining_mark(*character)) {
+        if character.is_ascii() {
+            look.push(character);
+        } else {
+            let mut buffer = [0; 4];
+            look.extend(skeleton(character.encode_utf8(&mut buffer)));
+        }
+    }
+    look.make_ascii_lowercase();
+    look.is_ascii().then_some(look)
+}
+
+/// Whether a label mixes scripts that no language mixes.
+pub(super) fn mixes_scripts(label: &str) -> bool {
+    !label.is_ascii() && !label.check_restriction_level(HighlyRestrictive)
+}
