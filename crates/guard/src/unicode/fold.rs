@@ -31,7 +31,7 @@ fn fold_wide(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
     let behind = text.get(span.end..).unwrap_or_default().chars().find(|next| !is_filling(next));
     let at_home = before.is_some_and(is_east_asian) || behind.is_some_and(is_east_asian);
     if !at_home && !run.chars().all(is_east_asian_punctuation) {
-        pass.report(&FULLWIDTH, span, &describe(run, "full-width character", "full-width characters"));
+        pass.report(&FULLWIDTH, span, || describe(run, "full-width character", "full-width characters"));
         let narrowed: String = run.chars().map(|wide| narrow(wide).unwrap_or(wide)).collect();
         pass.replace(span, narrowed);
     }
@@ -78,8 +78,8 @@ fn fold_styled(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
     }
     if word.len() > 1 && !symbols_only {
         let span = Span::new(at, end);
-        let detail = describe(span.of(text).unwrap_or_default(), "styled letter", "styled letters");
-        pass.report(&STYLED_LETTERS, span, &detail);
+        let run = span.of(text).unwrap_or_default();
+        pass.report(&STYLED_LETTERS, span, || describe(run, "styled letter", "styled letters"));
         pass.replace(span, word);
     }
     // Where the first one is an emoji, the search goes on behind it.
@@ -89,7 +89,7 @@ fn fold_styled(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
 fn fold_ligatures(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
     let span = run_of(text, at, Class::Disguised(Disguised::Ligature));
     let run = span.of(text).unwrap_or_default();
-    pass.report(&LIGATURE, span, &describe(run, "ligature", "ligatures"));
+    pass.report(&LIGATURE, span, || describe(run, "ligature", "ligatures"));
     pass.replace(span, run.chars().map(letters).collect::<String>());
     span.end
 }

@@ -75,8 +75,9 @@ impl<'t> Settling<'t, '_, '_> {
     }
 
     fn remove_zero_width(&mut self, span: Span) {
-        let detail = describe(self.part(span), "zero-width character", "zero-width characters");
-        self.pass.report(&ZERO_WIDTH, span, &detail);
+        let part = self.part(span);
+        self.pass
+            .report(&ZERO_WIDTH, span, || describe(part, "zero-width character", "zero-width characters"));
         self.remove(span);
     }
 
@@ -118,8 +119,8 @@ impl<'t> Settling<'t, '_, '_> {
             false => run,
         };
         if !gone.is_empty() {
-            let detail = describe(self.part(gone), "direction mark", "direction marks");
-            self.pass.report(&ZERO_WIDTH, gone, &detail);
+            let part = self.part(gone);
+            self.pass.report(&ZERO_WIDTH, gone, || describe(part, "direction mark", "direction marks"));
             self.remove(gone);
         }
         run.end
@@ -145,8 +146,10 @@ impl<'t> Settling<'t, '_, '_> {
 
     fn remove_pairs(&mut self, span: Span) {
         if !span.is_empty() {
-            let detail = describe(self.part(span), "direction character", "direction characters");
-            self.pass.report(&BIDI_OVERRIDE, span, &detail);
+            let part = self.part(span);
+            self.pass.report(&BIDI_OVERRIDE, span, || {
+                describe(part, "direction character", "direction characters")
+            });
             self.remove(span);
         }
     }
@@ -158,7 +161,7 @@ impl<'t> Settling<'t, '_, '_> {
         if self.before(found.at) == Some('\u{1f3f4}') && is_subdivision(run) {
             return span.end;
         }
-        self.pass.report(&TAG_CHAR, span, &tags(run));
+        self.pass.report(&TAG_CHAR, span, || tags(run));
         self.remove(span);
         span.end
     }
@@ -176,12 +179,12 @@ impl<'t> Settling<'t, '_, '_> {
             false => run,
         };
         if !gone.is_empty() {
-            let (severity, hidden) = selected_text(self.part(gone));
-            let mut detail = describe(self.part(gone), "variation selector", "variation selectors");
-            if let Some(hidden) = hidden {
-                detail = format!("{detail} that spell \"{hidden}\"");
-            }
-            self.pass.report_as(&VARIATION_SELECTOR, severity, gone, &detail);
+            let part = self.part(gone);
+            let (severity, hidden) = selected_text(part);
+            self.pass.report_as(&VARIATION_SELECTOR, severity, gone, || {
+                let detail = describe(part, "variation selector", "variation selectors");
+                hidden.map_or_else(|| detail.clone(), |hidden| format!("{detail} that spell \"{hidden}\""))
+            });
             self.remove(gone);
         }
         run.end
@@ -191,8 +194,9 @@ impl<'t> Settling<'t, '_, '_> {
     fn braille(&mut self, found: Found) -> usize {
         let span = run_of(self.text, found.at, found.class);
         if !self.paragraph(found.at).braille {
-            let detail = describe(self.part(span), "blank braille cell", "blank braille cells");
-            self.pass.report(&BLANK_FILLER, span, &detail);
+            let part = self.part(span);
+            self.pass
+                .report(&BLANK_FILLER, span, || describe(part, "blank braille cell", "blank braille cells"));
             self.pass.replace(span, " ");
         }
         span.end
