@@ -2,6 +2,7 @@
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+use super::script::is_wide_filling;
 use super::styled;
 
 /// How many marks a letter may carry. Real text stays well below, in every script.
@@ -114,6 +115,7 @@ impl Class {
             '\u{17b4}' | '\u{17b5}' | '\u{feff}' | '\u{fff0}'..='\u{fff8}' => Self::Banned(Banned::ZeroWidth),
             '\u{fff9}'..='\u{fffb}' => Self::Banned(Banned::Annotation),
             '\u{fb00}'..='\u{fb06}' => Self::Disguised(Disguised::Ligature),
+            '\u{ff01}'..='\u{ff5e}' if is_wide_filling(character) => Self::Plain,
             '\u{ff01}'..='\u{ff5e}' => Self::Disguised(Disguised::Fullwidth),
             _ => return None,
         })
@@ -311,6 +313,10 @@ const fn plain_widths() -> [u8; 256] {
 /// How many bytes at the start of `bytes` are plain ASCII, counted in large steps. At least one, which the caller saw.
 fn plain_ascii(bytes: &[u8]) -> usize {
     const STEP: usize = 64;
+    // A space between words of another script.
+    if !bytes.get(1).copied().is_some_and(is_plain_ascii) {
+        return 1;
+    }
     let mut count = 0;
     while let Some(chunk) = bytes.get(count..).and_then(|rest| rest.first_chunk::<STEP>()) {
         // Without a branch per byte this compiles to vector instructions.

@@ -18,8 +18,13 @@ use crate::finding::Span;
 
 /// Takes out joiners, direction characters, tags and selectors where they mean nothing.
 pub(super) fn settle(text: &str, pass: &mut Pass<'_>) {
-    let mut settling =
-        Settling { text, pass, paragraph: Paragraph::default(), gap: Span::new(usize::MAX, usize::MAX) };
+    let mut settling = Settling {
+        text,
+        pass,
+        paragraph: Paragraph::default(),
+        gap: Span::new(usize::MAX, usize::MAX),
+        strays: None,
+    };
     let mut finder = Finder::new(text);
     while let Some(found) = finder.next() {
         let Class::Dependent(dependent) = found.class else { continue };
@@ -33,6 +38,7 @@ pub(super) fn settle(text: &str, pass: &mut Pass<'_>) {
             Dependent::BrailleBlank => finder.resume(settling.braille(found)),
         }
     }
+    settling.spread_selectors();
 }
 
 struct Settling<'t, 'p, 'd> {
@@ -41,6 +47,8 @@ struct Settling<'t, 'p, 'd> {
     paragraph: Paragraph,
     /// What was taken out last, without a break.
     gap: Span,
+    /// Selectors that stood alone or in short runs, and from where to where.
+    strays: Option<(String, Span)>,
 }
 
 impl<'t> Settling<'t, '_, '_> {
@@ -181,13 +189,23 @@ impl<'t> Settling<'t, '_, '_> {
         if !gone.is_empty() {
             let part = self.part(gone);
             let (severity, hidden) = selected_text(part);
-            self.pass.report_as(&VARIATION_SELECTOR, severity, gone, || {
-                let detail = describe(part, "variation selector", "variation selectors");
-                hidden.map_or_else(|| detail.clone(), |hidden| format!("{detail} that spell \"{hidden}\""))
-            });
+            if hidden.is_none() {
+                let (strays, hull) = self.strays.get_or_insert((String::new(), gone));
+                strays.push_str(part);
+                hull.end = gone.end;
+            }
+            self.pass.report_as(&VARIATION_SELECTOR, severity, gone, || selectors(part, hidden.as_deref()));
             self.remove(gone);
         }
         run.end
+    }
+
+    /// Selectors spread over a text, one or a few behind each letter, can carry a message just as well as a run.
+    fn spread_selectors(&mut self) {
+        let Some((strays, hull)) = self.strays.take() else { return };
+        if let (severity, Some(hidden)) = selected_text(&strays) {
+            self.pass.report_as(&VARIATION_SELECTOR, severity, hull, || selectors(&strays, Some(&hidden)));
+        }
     }
 
     /// Blank braille cells: between others they are the spaces of braille.
@@ -200,6 +218,15 @@ impl<'t> Settling<'t, '_, '_> {
             self.pass.replace(span, " ");
         }
         span.end
+    }
+}
+
+/// How selectors are told, with the text they carry.
+fn selectors(run: &str, hidden: Option<&str>) -> String {
+    let described = describe(run, "variation selector", "variation selectors");
+    match hidden {
+        Some(hidden) => format!("{described} that spell \"{hidden}\""),
+        None => described,
     }
 }
 
