@@ -7,6 +7,7 @@
 //!
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
+//! * [`InjectionScanner`]: instructions to the model in what it reads
 //! * [`Policy::judge`]: what findings lead to
 //!
 //! # Invariants
@@ -21,6 +22,7 @@ pub mod files;
 mod finding;
 mod fold;
 pub mod hook;
+pub mod injection;
 mod pipeline;
 mod policy;
 mod rule;
@@ -30,6 +32,7 @@ mod visible;
 
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
+pub use injection::InjectionScanner;
 pub use pipeline::{Pipeline, Report};
 pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
