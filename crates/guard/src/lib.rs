@@ -8,6 +8,7 @@
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`InjectionScanner`]: instructions to the model in what it reads
+//! * [`ClassifierScanner`]: the seam for a classifier of such instructions
 //! * [`Policy::judge`]: what findings lead to
 //!
 //! # Invariants
@@ -17,6 +18,7 @@
 //! * The detail of a finding never contains a secret, and is always one printable line.
 //! * A check that could not be completed is a finding of its own kind, which no policy takes for clean.
 
+pub mod classifier;
 mod edit;
 pub mod files;
 mod finding;
@@ -30,6 +32,7 @@ mod scanner;
 mod severity;
 mod visible;
 
+pub use classifier::ClassifierScanner;
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use injection::InjectionScanner;
