@@ -8,6 +8,8 @@
 //!
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
+//! * [`InjectionScanner`]: instructions to the model in what it reads
+//! * [`ClassifierScanner`]: the seam for a classifier of such instructions
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
@@ -26,12 +28,14 @@
 
 pub mod checks;
 mod clock;
+pub mod classifier;
 mod edit;
 pub mod files;
 mod finding;
 mod fold;
 pub mod hook;
 pub mod log;
+pub mod injection;
 mod pipeline;
 mod policy;
 mod rule;
@@ -48,6 +52,10 @@ pub use clock::{Clock, SystemClock};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use log::{FindingsLog, TraceId};
+pub use classifier::ClassifierScanner;
+pub use edit::{Edit, Edits};
+pub use finding::{Finding, Span};
+pub use injection::InjectionScanner;
 pub use pipeline::{Pipeline, Report};
 pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};

@@ -1,4 +1,5 @@
 //! Behaviour of the crate through its public interface.
+//! Behaviour of the scanners through the public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -21,4 +22,6 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
+    mod classifier;
+    mod injection;
 }
