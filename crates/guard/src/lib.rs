@@ -7,6 +7,7 @@
 //!
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
+//! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
 //! * [`Policy::judge`]: what findings lead to
 //!
 //! # Invariants
@@ -20,10 +21,12 @@ mod edit;
 pub mod files;
 mod finding;
 pub mod hook;
+pub mod leaves;
 mod pipeline;
 mod policy;
 mod rule;
 mod scanner;
+pub mod secret;
 mod severity;
 mod visible;
 
@@ -33,5 +36,6 @@ pub use pipeline::{Pipeline, Report};
 pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
 pub use scanner::{Scan, Scanner, ScannerId};
+pub use secret::SecretScanner;
 pub use severity::{Severity, UnknownSeverity};
 pub use visible::visible;

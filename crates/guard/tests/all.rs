@@ -1,0 +1,5 @@
+//! Tests of the guard crate through its public interface.
+
+mod suite {
+    mod secret;
+}
