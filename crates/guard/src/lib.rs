@@ -8,6 +8,7 @@
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
+//! * [`CanaryScanner`]: a planted token, in any dress
 //! * [`Policy::judge`]: what findings lead to
 //!
 //! # Invariants
@@ -17,6 +18,7 @@
 //! * The detail of a finding never contains a secret, and is always one printable line.
 //! * A check that could not be completed is a finding of its own kind, which no policy takes for clean.
 
+pub mod canary;
 mod edit;
 pub mod files;
 mod finding;
@@ -30,6 +32,7 @@ pub mod secret;
 mod severity;
 mod visible;
 
+pub use canary::{CanaryScanner, CanaryToken};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use pipeline::{Pipeline, Report};
