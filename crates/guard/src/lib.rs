@@ -10,6 +10,8 @@
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`InjectionScanner`]: instructions to the model in what it reads
 //! * [`ClassifierScanner`]: the seam for a classifier of such instructions
+//! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
+//! * [`CanaryScanner`]: a planted token, in any dress
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
@@ -29,6 +31,7 @@
 pub mod checks;
 mod clock;
 pub mod classifier;
+pub mod canary;
 mod edit;
 pub mod files;
 mod finding;
@@ -36,12 +39,14 @@ mod fold;
 pub mod hook;
 pub mod log;
 pub mod injection;
+pub mod leaves;
 mod pipeline;
 mod policy;
 mod rule;
 pub mod rules;
 mod scanner;
 pub mod service;
+pub mod secret;
 mod severity;
 pub mod unicode;
 pub mod url;
@@ -49,6 +54,7 @@ mod visible;
 
 pub use checks::{Check, Checks};
 pub use clock::{Clock, SystemClock};
+pub use canary::{CanaryScanner, CanaryToken};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use log::{FindingsLog, TraceId};
@@ -61,6 +67,7 @@ pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
 pub use scanner::{Scan, Scanner, ScannerId};
 pub use service::Service;
+pub use secret::SecretScanner;
 pub use severity::{Severity, UnknownSeverity};
 pub use unicode::UnicodeScanner;
 pub use url::UrlScanner;

@@ -24,4 +24,8 @@ mod suite {
     mod url_text;
     mod classifier;
     mod injection;
+//! Tests of the guard crate through its public interface.
+
+mod suite {
+    mod secret;
 }
