@@ -7,6 +7,7 @@
 //!
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
+//! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`Policy::judge`]: what findings lead to
 //!
 //! # Invariants
@@ -16,6 +17,7 @@
 //! * The detail of a finding never contains a secret, and is always one printable line.
 //! * A check that could not be completed is a finding of its own kind, which no policy takes for clean.
 
+pub mod command;
 mod edit;
 pub mod files;
 mod finding;
@@ -27,6 +29,7 @@ mod scanner;
 mod severity;
 mod visible;
 
+pub use command::CommandScanner;
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use pipeline::{Pipeline, Report};
