@@ -12,6 +12,7 @@
 //! * [`ClassifierScanner`]: the seam for a classifier of such instructions
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
 //! * [`CanaryScanner`]: a planted token, in any dress
+//! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
@@ -32,6 +33,7 @@ pub mod checks;
 mod clock;
 pub mod classifier;
 pub mod canary;
+pub mod command;
 mod edit;
 pub mod files;
 mod finding;
@@ -55,6 +57,7 @@ mod visible;
 pub use checks::{Check, Checks};
 pub use clock::{Clock, SystemClock};
 pub use canary::{CanaryScanner, CanaryToken};
+pub use command::CommandScanner;
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use log::{FindingsLog, TraceId};
