@@ -1,10 +1,10 @@
 //! All rules of all scanners.
 
 use crate::rule::Rule;
-use crate::{files, unicode};
+use crate::{files, log, unicode, url};
 
 /// The rules of each scanner, in the order in which they are documented.
-static SCANNERS: &[&[&Rule]] = &[unicode::RULES, files::RULES];
+static SCANNERS: &[&[&Rule]] = &[unicode::RULES, url::RULES, files::RULES, log::RULES];
 
 /// All rules, scanner by scanner.
 pub fn all() -> impl Iterator<Item = &'static Rule> {

@@ -23,6 +23,12 @@ pub(crate) enum ScanCommand {
     /// Scan a text that an agent is going to read
     #[command(after_help = EXIT_CODES)]
     Text(ScanTextArgs),
+    /// Decide whether URLs may be requested
+    ///
+    /// Addresses and names of machines that must not be reached are refused without asking anybody. Other names are
+    /// resolved, and every address they have is judged.
+    #[command(after_help = EXIT_CODES)]
+    Url(ScanUrlArgs),
     /// Scan what an agent left behind, before it is passed on
     ///
     /// Every file is checked for secrets, canary tokens and invisible characters, whatever it is called. Files that are not
@@ -56,6 +62,18 @@ pub(crate) struct ScanTextArgs {
     /// The longest text that is read, in bytes; a longer one is a finding
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub(crate) max_size: u64,
+    #[command(flatten)]
+    pub(crate) report: ScanReportArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScanUrlArgs {
+    /// The URLs
+    #[arg(value_name = "URL", required = true, value_hint = ValueHint::Url)]
+    pub(crate) urls: Vec<String>,
+    /// Resolve no names; they are judged by themselves only
+    #[arg(long)]
+    pub(crate) offline: bool,
     #[command(flatten)]
     pub(crate) report: ScanReportArgs,
 }
