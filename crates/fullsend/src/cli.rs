@@ -1,5 +1,6 @@
 //! The command line.
 
+mod hook;
 mod sandbox;
 mod scan;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fullsend_harness::value::Platform;
 
+pub(crate) use self::hook::{HookCommand, HookConfigArgs};
 pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
     SandboxExecArgs, SandboxPolicyArgs,
@@ -60,6 +62,9 @@ pub(crate) enum Command {
     /// Look for attacks and secrets in what an agent reads, does and leaves behind
     #[command(subcommand)]
     Scan(ScanCommand),
+    /// Decide about tool calls of an agent
+    #[command(subcommand)]
+    Hook(HookCommand),
     /// Find out what this machine can enforce
     ///
     /// Tries every layer of the sandbox, and asks the container engine what it has. For what is missing it says why, and

@@ -4,6 +4,7 @@ mod cache;
 mod completions;
 mod doctor;
 mod fetch;
+pub(crate) mod hook;
 mod init;
 mod lint;
 mod lock;
@@ -38,6 +39,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
         Command::Scan(command) => scan::run(command, output),
+        Command::Hook(command) => hook::run(command, output),
         Command::Doctor(args) => doctor::run(&args, output),
         Command::Init(args) => init::run(&args, output),
         Command::Completions(args) => completions::run(&args, output),

@@ -38,6 +38,9 @@ fn main() -> ExitCode {
     if asks_for_version() {
         return version();
     }
+    if let Some(exit) = command::hook::run_quickly(std::env::args_os().skip(1)) {
+        return exit.into();
+    }
     let cli = Cli::parse();
     let mut output = Output::new(cli.quiet);
     let result = logging::start().and_then(|()| command::run(cli.command, &mut output));

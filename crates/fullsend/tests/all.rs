@@ -11,6 +11,7 @@ mod suite {
     mod definitions;
     mod doctor;
     mod forge_place;
+    mod hook;
     mod init;
     mod lint;
     mod locking;

@@ -1,3 +1,6 @@
+//! Behaviour of the guard library through its public interface.
+#![allow(
+    clippy::unwrap_used,
 //! Behaviour of the crate through its public interface.
 #![allow(
     clippy::unwrap_used,
@@ -8,6 +11,7 @@
 )]
 
 mod suite {
+    mod hook;
     mod log;
     mod log_tampering;
     mod service;

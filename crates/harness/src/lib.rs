@@ -10,9 +10,11 @@
 //!
 //! What it does not do: fetch anything, run anything, or print.
 //!
-//! Layout: `value` (kinds of value), `schema` (documents), `library` (reading), `compose` (bases, overlays), `resources`
-//! (what a harness names), `config`, `lint`, `show`, `reference` (schemas), `expand` (`${VAR}`), `path`, `workspace`.
+//! Layout: `value` (kinds of value), `schema` (documents), `library` (reading), `agent` (definitions of agents), `compose`
+//! (bases, overlays), `resources` (what a harness names), `config`, `lint`, `show`, `reference` (schemas), `expand`
+//! (`${VAR}`), `path`, `workspace`.
 
+mod agent;
 pub mod compose;
 pub mod config;
 pub mod expand;

@@ -20,6 +20,7 @@ pub use harness::{ApiServer, Env, HarnessFile, HostFile, OpenShell, ValidationLo
 pub use provider::{Profile, ProviderDefinition};
 pub use sandbox::{EndpointEntry, EndpointRule, HostRule, PrivateHostRange, SandboxLimits, SandboxPolicy};
 pub use security::{
-    Escalation, HostScanners, LlmGuard, SandboxHooks, Security, Tirith, ToolAllowlist, Trace,
+    Canary, CommandHook, Escalation, HostScanners, LlmGuard, SandboxHooks, Security, Tirith, ToolAllowlist,
+    Trace,
 };
 pub use skill::SkillEntry;

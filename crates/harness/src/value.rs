@@ -18,7 +18,7 @@ pub use choice::{
     ConfigVersion, DispatchMode, DispatchPlatform, Effort, EscalationAction, FailMode, ForgeType,
     InferenceProvider, KnownRole, MatchType, Platform, RuntimeName, TirithLevel,
 };
-pub use name::{AgentName, BareName, EnvName, HostName, ModelName, RoleName, Slug};
+pub use name::{AgentName, BareName, EnvName, HostName, ModelName, RoleName, SandboxPath, Slug};
 pub use network::{Cidr, HostGlob};
 pub use number::{Bounded, Fraction, SandboxSeconds, Seconds};
 pub use opaque::Opaque;

@@ -2,7 +2,7 @@
 
 use fullsend_yaml::{Located, record};
 
-use crate::value::{EscalationAction, FailMode, Fraction, MatchType, TirithLevel};
+use crate::value::{EnvName, EscalationAction, FailMode, Fraction, MatchType, SandboxPath, TirithLevel};
 
 record! {
     /// Scanners, tool hooks and what findings lead to.
@@ -15,6 +15,8 @@ record! {
         host_scanners: HostScanners,
         /// What watches every tool call.
         sandbox_hooks: SandboxHooks,
+        /// A token planted in the sandbox that no tool call has a reason to carry.
+        canary: Canary,
         /// What a critical finding leads to.
         escalation: Escalation,
         /// The trace of security decisions.
@@ -53,7 +55,9 @@ record! {
 record! {
     /// Hooks around every tool call.
     pub struct SandboxHooks {
-        /// The Tirith command scanner, before shell commands.
+        /// What a shell command would do, before it runs.
+        command_pretool: CommandHook,
+        /// The program `tirith`, asked about shell commands before they run.
         tirith: Tirith,
         /// Internal addresses in requests, before the call. Default: `true`.
         ssrf_pretool: Located<bool>,
@@ -61,7 +65,7 @@ record! {
         secret_redact_posttool: Located<bool>,
         /// Invisible and misleading characters in tool output. Default: `true`.
         unicode_posttool: Located<bool>,
-        /// Oversized tool output. Default: `true`.
+        /// Output of checks that passed, which becomes one line. Default: `true`.
         context_suppress_posttool: Located<bool>,
         /// The canary token in tool input. Default: `true`.
         canary_pretool: Located<bool>,
@@ -73,12 +77,24 @@ record! {
 }
 
 record! {
-    /// The Tirith command scanner.
+    /// What a shell command would do, before it runs.
+    pub struct CommandHook {
+        /// Whether it is checked. Default: `true`.
+        enabled: Located<bool>,
+        /// The least severity at which it is denied. Default: `high`.
+        fail_on: Located<TirithLevel>,
+    }
+}
+
+record! {
+    /// The program `tirith`, asked about shell commands before they run.
     pub struct Tirith {
-        /// Whether it runs. Default: `true`.
+        /// Whether it is asked where it is installed. Default: `true`.
         enabled: Located<bool>,
         /// The least severity at which it denies. Default: `high`.
         fail_on: Located<TirithLevel>,
+        /// Whether commands are denied where it is not installed or does not answer. Default: `false`.
+        required: Located<bool>,
     }
 }
 
@@ -87,6 +103,18 @@ record! {
     pub struct ToolAllowlist {
         /// Whether it is enforced. Default: `false`.
         enabled: Located<bool>,
+    }
+}
+
+record! {
+    /// A token planted in the sandbox, where someone who looks for secrets finds it. Tool calls that carry it are denied.
+    pub struct Canary {
+        /// Whether one is planted. Default: `true` where a place for it is named.
+        enabled: Located<bool>,
+        /// A variable in the sandbox that holds it.
+        env: Located<EnvName>,
+        /// Files in the sandbox that hold it.
+        files: Vec<Located<SandboxPath>>,
     }
 }
 

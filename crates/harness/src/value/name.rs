@@ -95,6 +95,19 @@ name_type! {
     |text| text.split('.').all(is_label)
 }
 
+name_type! {
+    /// The path of a file in the sandbox.
+    SandboxPath, "^(/\\.?[A-Za-z0-9_-][A-Za-z0-9._-]*)+$",
+    "names of letters, digits, `.`, `_` and `-` after a `/` each, like `/sandbox/.aws/credentials`, without `..`",
+    |text| text.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_segment))
+}
+
+/// Whether `text` is the name of a file: not `.`, not `..`, nothing to quote.
+fn is_segment(text: &str) -> bool {
+    let name = text.strip_prefix('.').unwrap_or(text);
+    starts(name, |first| first != '.') && all(name, |byte| is_word(byte) || byte == b'.')
+}
+
 fn starts(text: &str, accept: fn(char) -> bool) -> bool {
     text.chars().next().is_some_and(accept)
 }

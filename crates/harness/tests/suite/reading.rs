@@ -232,6 +232,10 @@ fn names_and_words_are_checked_with_a_suggestion() {
             "1:46 `security.sandbox_hooks.tirith.fail_on` must be one of `critical`, `high`, `medium`, not `low` | choose one of `critical`, `high`, `medium`",
         ),
         (
+            "security: {sandbox_hooks: {command_pretool: {fail_on: never}}}",
+            "1:55 `security.sandbox_hooks.command_pretool.fail_on` must be one of `critical`, `high`, `medium`, not `never` | choose one of `critical`, `high`, `medium`",
+        ),
+        (
             "security: {host_scanners: {llm_guard: {match_type: word}}}",
             "1:52 `security.host_scanners.llm_guard.match_type` must be one of `sentence`, `full`, not `word` | choose one of `sentence`, `full`",
         ),

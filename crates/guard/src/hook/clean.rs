@@ -1,0 +1,123 @@
+//! Tool output without what must not reach the model, in the shape it had.
+
+use serde_json::{Map, Value};
+
+use crate::finding::Finding;
+use crate::hook::plan::Check;
+use crate::scanner::{FindingList, Scanner};
+
+/// A scanner that cleans text, and the check it belongs to.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) check: Check,
+    pub(super) scanner: Box<dyn Scanner>,
+}
+
+/// Cleans the texts in a value one by one.
+pub(super) struct Cleaner<'a> {
+    steps: Vec<(&'a Step, FindingList)>,
+    /// Whether a text was changed.
+    pub(super) changed: bool,
+    /// Whether the name of a member would have to change.
+    pub(super) name_is_affected: bool,
+}
+
+/// Where a text stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Ordinary,
+    /// In the description of an image: encoded bytes there are no text, and changing them breaks the image.
+    Image,
+}
+
+impl<'a> Cleaner<'a> {
+    pub(super) fn new(steps: impl Iterator<Item = &'a Step>) -> Self {
+        let steps = steps.map(|step| (step, FindingList::default())).collect();
+        Self { steps, changed: false, name_is_affected: false }
+    }
+
+    /// What was found, by check.
+    pub(super) fn into_findings(self) -> impl Iterator<Item = (Check, Vec<Finding>)> {
+        self.steps.into_iter().map(|(step, findings)| (step.check, findings.into_vec()))
+    }
+
+    /// Cleans every text in `value`. Its depth is limited by the reader.
+    pub(super) fn clean(&mut self, value: &mut Value) {
+        self.walk(value, Place::Ordinary);
+    }
+
+    fn walk(&mut self, value: &mut Value, place: Place) {
+        match value {
+            Value::String(text) => {
+                if let Some(cleaned) = self.text(text, place) {
+                    *text = cleaned;
+                    self.changed = true;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, place)),
+            Value::Object(members) => {
+                let place = if is_image(members) { Place::Image } else { place };
+                for (name, member) in members.iter_mut() {
+                    self.name_is_affected |= self.affects(name);
+                    self.walk(member, place);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// The text without what was found; none when it stays as it is.
+    fn text(&mut self, text: &str, place: Place) -> Option<String> {
+        let encoded = place == Place::Image && is_encoded(text);
+        let mut current: Option<String> = None;
+        for (step, findings) in &mut self.steps {
+            if encoded && !step.check.looks_into_images() {
+                continue;
+            }
+            // What an earlier step has masked still counts.
+            if current.is_some() && step.check.looks_at_original() {
+                step.scanner.scan(text).findings.into_iter().for_each(|finding| findings.push(finding));
+            }
+            let seen = current.as_deref().unwrap_or(text);
+            let scan = step.scanner.scan(seen);
+            let cleaned = (!scan.edits.is_empty()).then(|| scan.edits.apply(seen));
+            scan.findings.into_iter().for_each(|finding| findings.push(finding));
+            current = cleaned.or(current);
+        }
+        current.filter(|cleaned| cleaned != text)
+    }
+
+    fn affects(&mut self, name: &str) -> bool {
+        let mut affected = false;
+        for (step, findings) in &mut self.steps {
+            let scan = step.scanner.scan(name);
+            affected |= !scan.edits.is_empty();
+            scan.findings.into_iter().for_each(|finding| findings.push(finding));
+        }
+        affected
+    }
+}
+
+fn is_image(members: &Map<String, Value>) -> bool {
+    members.get("type").and_then(Value::as_str) == Some("image")
+        || members.get("isImage").and_then(Value::as_bool) == Some(true)
+}
+
+/// Whether a text is nothing but base64, alone or in a `data:` URL of an image. Anything else in the description of an image
+/// is text that a model may read.
+fn is_encoded(text: &str) -> bool {
+    let data = match text.strip_prefix("data:image/") {
+        Some(rest) => match rest.split_once(";base64,") {
+            Some((kind, data)) if kind.len() <= 20 && kind.bytes().all(is_media_byte) => data,
+            Some(_) | None => return false,
+        },
+        None => text,
+    };
+    data.trim_end_matches('=')
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/')
+}
+
+fn is_media_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+.-".contains(&byte)
+}

@@ -1,0 +1,61 @@
+//! The decision about one tool call.
+
+use serde_json::Value;
+
+use crate::hook::call::{Call, Unread};
+use crate::hook::clean::Step;
+use crate::hook::config::HookConfig;
+use crate::hook::decision::{Action, Decision, HookPhase, Recorded};
+use crate::hook::{plan, post, pre, reply};
+
+/// Decides about tool calls by one configuration.
+#[derive(Debug)]
+pub struct Hook {
+    pub(super) config: HookConfig,
+    /// What cleans output, in the order of the plan.
+    pub(super) steps: Vec<Step>,
+}
+
+impl Hook {
+    /// A hook with this configuration.
+    pub fn new(config: HookConfig) -> Self {
+        let steps = plan::CHECKS.iter().filter_map(|row| row.check.step(&config.checks)).collect();
+        Self { config, steps }
+    }
+
+    /// Decides about the call that `input` describes. Input that cannot be read denies.
+    pub fn decide(&self, phase: HookPhase, input: &[u8]) -> Decision {
+        let limit = self.config.limits.max_input_bytes;
+        let call = if input.len() > limit {
+            Err(Unread::oversized(limit))
+        } else {
+            Call::read(self.config.runtime, phase, input)
+        };
+        match (call, phase) {
+            (Ok(None), _) => Decision::default(),
+            (Ok(Some(call)), HookPhase::PreTool) => pre::decide(self, &call),
+            (Ok(Some(call)), HookPhase::PostTool) => post::decide(self, call),
+            (Err(unread), _) => refuse(phase, unread),
+        }
+    }
+}
+
+fn refuse(phase: HookPhase, unread: Unread) -> Decision {
+    let decision = reply::failure(phase, unread.finding.detail());
+    Decision { recorded: vec![Recorded { finding: unread.finding, action: Action::Block }], ..decision }
+}
+
+/// The one shape a shell's result may have besides a plain text: an object with its standard output.
+pub(super) const STDOUT: &str = "stdout";
+
+/// Whether a value says nothing.
+pub(super) fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+    }
+}

@@ -1,0 +1,142 @@
+//! Which check runs when, and on which tools: the one list that the engine follows and the documentation shows.
+
+use crate::finding::Finding;
+use crate::hook::clean::Step;
+use crate::hook::config::Checks;
+use crate::hook::decision::{Action, HookPhase};
+use crate::hook::tool::ToolKind;
+use crate::scanner::ScannerId;
+
+/// A check around tool calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Check {
+    /// Only tools in the list.
+    ToolAllowlist,
+    /// Output of a check that passed becomes one line.
+    Suppress,
+}
+
+impl Check {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::ToolAllowlist, Self::Suppress];
+
+    /// Whether a configuration asks for it.
+    pub(super) fn is_enabled(self, checks: &Checks) -> bool {
+        match self {
+            Self::ToolAllowlist => checks.tool_allowlist.enabled,
+            Self::Suppress => checks.suppress,
+        }
+    }
+
+    /// What cleans output, for checks that do.
+    pub(super) fn step(self, _checks: &Checks) -> Option<Step> {
+        match self {
+            Self::ToolAllowlist | Self::Suppress => None,
+        }
+    }
+
+    /// Whether a finding in output keeps it from the model.
+    pub(super) const fn blocks_output(self) -> bool {
+        match self {
+            Self::ToolAllowlist | Self::Suppress => false,
+        }
+    }
+
+    /// Whether encoded images are looked into as well.
+    pub(super) const fn looks_into_images(self) -> bool {
+        self.blocks_output()
+    }
+
+    /// Whether output counts as it was before other checks changed it, too.
+    pub(super) const fn looks_at_original(self) -> bool {
+        self.blocks_output()
+    }
+
+    /// What is done about a finding in output.
+    pub(super) const fn action(self, _finding: &Finding) -> Action {
+        match self {
+            Self::ToolAllowlist | Self::Suppress => Action::Suppress,
+        }
+    }
+
+    /// Under which keys a reply counts findings, and names their rules.
+    pub(super) const fn metadata_keys(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::ToolAllowlist | Self::Suppress => None,
+        }
+    }
+}
+
+/// The tools that a check is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tools {
+    /// All of them, also those that are not known.
+    All,
+    /// Those that run shell commands.
+    Shells,
+}
+
+impl Tools {
+    /// Whether a tool is one of them.
+    pub fn cover(self, tool: &ToolKind) -> bool {
+        match self {
+            Self::All => true,
+            Self::Shells => tool.is_shell(),
+        }
+    }
+}
+
+/// One line of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckRow {
+    /// The check.
+    pub check: Check,
+    /// When it runs.
+    pub phase: HookPhase,
+    /// On which tools.
+    pub tools: Tools,
+    /// Whether it runs unless configured otherwise.
+    pub default: bool,
+    /// What switches it in a harness, below `security.sandbox_hooks`.
+    pub harness_key: &'static str,
+    /// Under which scanner its findings appear.
+    pub scanner: ScannerId,
+    /// What it does to a call.
+    pub effect: &'static str,
+}
+
+/// Every check, in the order in which they run.
+///
+/// After the tool the order is part of the promise: what hides a secret from the redactor is removed before it looks.
+pub const CHECKS: &[CheckRow] = &[
+    CheckRow {
+        check: Check::ToolAllowlist,
+        phase: HookPhase::PreTool,
+        tools: Tools::All,
+        default: false,
+        harness_key: "tool_allowlist_pretool.enabled",
+        scanner: ScannerId::ToolAllowlist,
+        effect: "denies tools that the agent definition does not list",
+    },
+    CheckRow {
+        check: Check::Suppress,
+        phase: HookPhase::PostTool,
+        tools: Tools::Shells,
+        default: true,
+        harness_key: "context_suppress_posttool",
+        scanner: ScannerId::ContextSuppress,
+        effect: "shows the output of a check that passed as one line; not a security control",
+    },
+];
+
+/// The checks of a phase that are asked for and meant for a tool, in order.
+pub(super) fn checks_for<'a>(
+    phase: HookPhase,
+    tool: &'a ToolKind,
+    checks: &'a Checks,
+) -> impl Iterator<Item = Check> + 'a {
+    CHECKS
+        .iter()
+        .filter(move |row| row.phase == phase && row.tools.cover(tool) && row.check.is_enabled(checks))
+        .map(|row| row.check)
+}

@@ -1,0 +1,111 @@
+//! What each runtime calls its tools.
+
+use super::{Runtime, ToolKind};
+
+type Names = &'static [(&'static str, ToolKind)];
+
+const CLAUDE: Names = &[
+    ("Agent", ToolKind::Delegate),
+    ("Bash", ToolKind::Shell),
+    ("BashOutput", ToolKind::Other),
+    ("Edit", ToolKind::Edit),
+    ("Glob", ToolKind::List),
+    ("Grep", ToolKind::Search),
+    ("LS", ToolKind::List),
+    ("MultiEdit", ToolKind::Edit),
+    ("NotebookEdit", ToolKind::Edit),
+    ("PowerShell", ToolKind::Shell),
+    ("Read", ToolKind::Read),
+    ("Skill", ToolKind::Skill),
+    ("Task", ToolKind::Delegate),
+    ("WebFetch", ToolKind::Fetch),
+    ("WebSearch", ToolKind::WebSearch),
+    ("Write", ToolKind::Write),
+];
+
+const OPENCODE: Names = &[
+    ("bash", ToolKind::Shell),
+    ("codesearch", ToolKind::WebSearch),
+    ("edit", ToolKind::Edit),
+    ("glob", ToolKind::List),
+    ("grep", ToolKind::Search),
+    ("list", ToolKind::List),
+    ("multiedit", ToolKind::Edit),
+    ("patch", ToolKind::Edit),
+    ("read", ToolKind::Read),
+    ("skill", ToolKind::Skill),
+    ("task", ToolKind::Delegate),
+    ("webfetch", ToolKind::Fetch),
+    ("websearch", ToolKind::WebSearch),
+    ("write", ToolKind::Write),
+];
+
+const CODEX: Names = &[
+    ("apply_patch", ToolKind::Edit),
+    ("container.exec", ToolKind::Shell),
+    ("exec_command", ToolKind::Shell),
+    ("grep_files", ToolKind::Search),
+    ("list_dir", ToolKind::List),
+    ("local_shell", ToolKind::Shell),
+    ("read_file", ToolKind::Read),
+    ("shell", ToolKind::Shell),
+    ("shell_command", ToolKind::Shell),
+    ("spawn_agent", ToolKind::Delegate),
+    ("unified_exec", ToolKind::Shell),
+    ("view_image", ToolKind::Image),
+    ("web_search", ToolKind::WebSearch),
+    // What is typed into a shell that already runs is a command too.
+    ("write_stdin", ToolKind::Shell),
+];
+
+const NATIVE: Names = &[
+    ("bash", ToolKind::Shell),
+    ("delegate_task", ToolKind::Delegate),
+    ("edit_file", ToolKind::Edit),
+    ("list_files", ToolKind::List),
+    ("load_skill", ToolKind::Skill),
+    ("read_file", ToolKind::Read),
+    ("read_skill_resource", ToolKind::Skill),
+    ("run_skill_script", ToolKind::Skill),
+    ("search_files", ToolKind::Search),
+    ("submit_result", ToolKind::Other),
+    ("view_image", ToolKind::Image),
+    ("web_fetch", ToolKind::Fetch),
+    ("write_file", ToolKind::Write),
+];
+
+/// Shells as other programs and MCP servers call them.
+const ELSEWHERE: Names = &[
+    ("exec", ToolKind::Shell),
+    ("execute_command", ToolKind::Shell),
+    ("fetch", ToolKind::Fetch),
+    ("run_command", ToolKind::Shell),
+    ("run_shell_command", ToolKind::Shell),
+    ("run_terminal_cmd", ToolKind::Shell),
+    ("sh", ToolKind::Shell),
+    ("terminal", ToolKind::Shell),
+    ("zsh", ToolKind::Shell),
+];
+
+const fn of_runtime(runtime: Runtime) -> Names {
+    match runtime {
+        Runtime::Native | Runtime::Replay => NATIVE,
+        Runtime::Claude => CLAUDE,
+        Runtime::OpenCode => OPENCODE,
+        Runtime::Codex => CODEX,
+    }
+}
+
+/// What `name` means in the vocabulary of `runtime`.
+pub(super) fn exact(runtime: Runtime, name: &str) -> Option<ToolKind> {
+    of_runtime(runtime).iter().find(|(known, _)| *known == name).map(|(_, kind)| kind.clone())
+}
+
+/// What `name` means in any vocabulary, in any case. A shell in one of them is taken for a shell.
+pub(super) fn anywhere(name: &str) -> Option<ToolKind> {
+    let matching = || {
+        let all = [CLAUDE, OPENCODE, CODEX, NATIVE, ELSEWHERE];
+        all.into_iter().flatten().filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)
+    };
+    matching().find(|kind| **kind == ToolKind::Shell).or_else(|| matching().next()).cloned()
+}
