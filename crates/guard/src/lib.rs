@@ -9,6 +9,7 @@
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
+//! * [`InjectionScanner`]: instructions to the model in what it reads
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
@@ -34,6 +35,7 @@ mod fold;
 pub mod hook;
 pub mod log;
 pub mod leaves;
+pub mod injection;
 mod pipeline;
 mod policy;
 mod rule;
@@ -51,6 +53,7 @@ pub use clock::{Clock, SystemClock};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use log::{FindingsLog, TraceId};
+pub use injection::InjectionScanner;
 pub use pipeline::{Pipeline, Report};
 pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};

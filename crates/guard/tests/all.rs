@@ -2,6 +2,7 @@
 #![allow(
     clippy::unwrap_used,
 //! Behaviour of the crate through its public interface.
+//! Behaviour of the scanners through the public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -28,4 +29,5 @@ mod suite {
 
 mod suite {
     mod secret;
+    mod injection;
 }
