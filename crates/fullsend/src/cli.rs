@@ -15,7 +15,7 @@ pub(crate) use self::sandbox::{
     SandboxExecArgs, SandboxPolicyArgs,
 };
 pub(crate) use self::scan::{
-    ScanCommand, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs, ScanUrlArgs,
+    ScanCommand, ScanCommandArgs, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs, ScanUrlArgs,
 };
 use crate::environment;
 

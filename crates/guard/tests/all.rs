@@ -1,10 +1,6 @@
 //! Behaviour of the guard library through its public interface.
 #![allow(
     clippy::unwrap_used,
-//! Behaviour of the crate through its public interface.
-//! Behaviour of the scanners through the public interface.
-#![allow(
-    clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
@@ -13,8 +9,10 @@
 
 mod suite {
     mod hook;
+    mod injection;
     mod log;
     mod log_tampering;
+    mod secret;
     mod service;
     mod service_misuse;
     mod unicode;
@@ -25,9 +23,4 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
-//! Tests of the guard crate through its public interface.
-
-mod suite {
-    mod secret;
-    mod injection;
 }

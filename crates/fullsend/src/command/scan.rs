@@ -3,6 +3,7 @@
 mod context;
 mod outputs;
 mod rules;
+mod shell;
 mod text;
 mod url;
 
@@ -25,6 +26,7 @@ pub(super) fn run(command: ScanCommand, output: &mut Output) -> Result<Exit> {
         ScanCommand::Context(args) => context::run(&args, output),
         ScanCommand::Text(args) => text::run(&args, output),
         ScanCommand::Url(args) => url::run(&args, output),
+        ScanCommand::Command(args) => shell::run(&args, output),
         ScanCommand::Output(args) => outputs::run(&args, output),
         ScanCommand::Rules(args) => rules::run(&args, output),
     }
