@@ -14,7 +14,9 @@ pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
     SandboxExecArgs, SandboxPolicyArgs,
 };
-pub(crate) use self::scan::{ScanCommand, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs};
+pub(crate) use self::scan::{
+    ScanCommand, ScanCommandArgs, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs, ScanUrlArgs,
+};
 use crate::environment;
 
 /// Run AI agents from declarative harnesses, and keep promises even when the model, the repository or a skill is

@@ -27,6 +27,8 @@ mod suite {
     mod sandbox_policy;
     mod sandbox_tty;
     mod scan_context;
+    mod scan_output;
+    mod scan_text;
     mod schema;
     mod self_hosted;
     mod show;

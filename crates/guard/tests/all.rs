@@ -1,3 +1,4 @@
+//! Behaviour of the guard library through its public interface.
 //! Behaviour of the crate through its public interface.
 //! Behaviour of the scanners through the public interface.
 #![allow(
@@ -10,8 +11,10 @@
 
 mod suite {
     mod hook;
+    mod injection;
     mod log;
     mod log_tampering;
+    mod secret;
     mod service;
     mod service_misuse;
     mod unicode;

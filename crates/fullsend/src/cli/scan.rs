@@ -23,9 +23,18 @@ pub(crate) enum ScanCommand {
     /// Scan a text that an agent is going to read
     #[command(after_help = EXIT_CODES)]
     Text(ScanTextArgs),
+    /// Decide whether URLs may be requested
+    ///
+    /// Addresses and names of machines that must not be reached are refused without asking anybody. Other names are
+    /// resolved, and every address they have is judged.
+    #[command(after_help = EXIT_CODES)]
+    Url(ScanUrlArgs),
+    /// Find out what a shell command would do
+    #[command(after_help = EXIT_CODES)]
+    Command(ScanCommandArgs),
     /// Scan what an agent left behind, before it is passed on
     ///
-    /// Every file is checked for secrets, canary tokens and invisible characters, whatever it is called. Files that are not
+    /// Every file is checked for secrets and invisible characters, whatever it is called. Files that are not
     /// text are searched too.
     #[command(after_help = EXIT_CODES)]
     Output(ScanOutputArgs),
@@ -61,6 +70,27 @@ pub(crate) struct ScanTextArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ScanUrlArgs {
+    /// The URLs
+    #[arg(value_name = "URL", required = true, value_hint = ValueHint::Url)]
+    pub(crate) urls: Vec<String>,
+    /// Resolve no names; they are judged by themselves only
+    #[arg(long)]
+    pub(crate) offline: bool,
+    #[command(flatten)]
+    pub(crate) report: ScanReportArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScanCommandArgs {
+    /// The command, as one argument; `-` is standard input
+    #[arg(value_name = "COMMAND", default_value = "-", allow_hyphen_values = true)]
+    pub(crate) command: String,
+    #[command(flatten)]
+    pub(crate) report: ScanReportArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ScanOutputArgs {
     /// Files, and directories with all files below them
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
@@ -89,9 +119,6 @@ pub(crate) struct ScanReportArgs {
     /// The least severity that is printed; what blocks always is
     #[arg(long, value_name = "SEVERITY", default_value = "info", value_parser = severity())]
     pub(crate) min_severity: Severity,
-    /// A file with tokens, one per line, that must not appear anywhere
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) canary_file: Option<PathBuf>,
 }
 
 fn severity() -> impl TypedValueParser<Value = Severity> {
