@@ -1,6 +1,8 @@
 //! The command line.
 
 mod sandbox;
+mod scan;
+mod verify_findings;
 
 use std::path::PathBuf;
 
@@ -11,6 +13,8 @@ pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
     SandboxExecArgs, SandboxPolicyArgs,
 };
+pub(crate) use self::scan::ScanCommand;
+pub(crate) use self::verify_findings::VerifyFindingsArgs;
 use crate::environment;
 
 /// Run AI agents from declarative harnesses, and keep promises even when the model, the repository or a skill is
@@ -51,6 +55,9 @@ pub(crate) enum Command {
     /// Run commands where they can touch only what is granted
     #[command(subcommand)]
     Sandbox(SandboxCommand),
+    /// Find what should not reach an agent, and check what was found
+    #[command(subcommand)]
+    Scan(ScanCommand),
     /// Find out what this machine can enforce
     ///
     /// Tries every layer of the sandbox, and asks the container engine what it has. For what is missing it says why, and

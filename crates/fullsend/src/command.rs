@@ -13,13 +13,14 @@ mod rules;
 mod sandbox;
 mod schema;
 mod show;
+mod verify_findings;
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use fullsend_harness::workspace;
 
-use crate::cli::{Command, DirectoryArgs, HarnessCommand, SandboxCommand};
+use crate::cli::{Command, DirectoryArgs, HarnessCommand, SandboxCommand, ScanCommand};
 use crate::exit::Exit;
 use crate::output::{Advice, Output};
 
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Cache(command) => cache::run(command, output),
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
+        Command::Scan(ScanCommand::VerifyFindings(args)) => verify_findings::run(&args, output),
         Command::Doctor(args) => doctor::run(&args, output),
         Command::Init(args) => init::run(&args, output),
         Command::Completions(args) => completions::run(&args, output),

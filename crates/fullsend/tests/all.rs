@@ -25,10 +25,12 @@ mod suite {
     mod sandbox_exec;
     mod sandbox_policy;
     mod sandbox_tty;
+    mod sandboxed_findings;
     mod schema;
     mod self_hosted;
     mod show;
     mod skill_graphs;
     mod start;
     mod users;
+    mod verify_findings;
 }
