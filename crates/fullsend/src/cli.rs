@@ -3,6 +3,7 @@
 mod hook;
 mod sandbox;
 mod scan;
+mod verify_findings;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ pub(crate) use self::sandbox::{
 pub(crate) use self::scan::{
     ScanCommand, ScanCommandArgs, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs, ScanUrlArgs,
 };
+pub(crate) use self::verify_findings::VerifyFindingsArgs;
 use crate::environment;
 
 /// Run AI agents from declarative harnesses, and keep promises even when the model, the repository or a skill is
