@@ -7,6 +7,7 @@ use crate::hook::engine::Hook;
 use crate::hook::plan::{self, Check};
 use crate::hook::reply;
 use crate::hook::rules::TOOL_BLOCKED;
+use crate::url;
 
 /// What a check says.
 #[derive(Debug, Default)]
@@ -40,8 +41,9 @@ pub(super) fn decide(hook: &Hook, call: &Call) -> Decision {
 fn run(check: Check, hook: &Hook, call: &Call) -> Verdict {
     match check {
         Check::ToolAllowlist => tool_allowlist(hook, call),
+        Check::Ssrf => ssrf(hook, call),
         // These look at output.
-        Check::Suppress => Verdict::default(),
+        Check::Suppress | Check::Unicode => Verdict::default(),
     }
 }
 
@@ -54,4 +56,22 @@ fn tool_allowlist(hook: &Hook, call: &Call) -> Verdict {
         Finding::new(&TOOL_BLOCKED, None, format!("`{name}`")),
         format!("Tool '{name}' is NOT in the allowlist; use one of the tools that this agent is given"),
     )
+}
+
+/// Judges every target that the call would request; the first that must not be reached denies.
+fn ssrf(hook: &Hook, call: &Call) -> Verdict {
+    let mut verdict = Verdict::default();
+    for target in call.inputs.iter().flat_map(url::requests_in) {
+        let Some(finding) = url::check_request(target.target, &hook.allowed) else { continue };
+        if verdict.denial.is_none() && denies_request(&finding) {
+            verdict.denial = Some(format!("SSRF blocked: {}; {}", finding.detail(), finding.rule.remedy));
+        }
+        verdict.findings.push(finding);
+    }
+    verdict
+}
+
+/// What is only unusual, or not known in full, passes: the way out of the sandbox judges the connection itself.
+fn denies_request(finding: &Finding) -> bool {
+    finding.rule != &url::SUSPICIOUS_URL && finding.rule != &url::INCOMPLETE_TARGET
 }

@@ -1,7 +1,7 @@
 //! The answer where there is no decision.
 
 use super::wire::Reply;
-use crate::hook::HookPhase;
+use crate::hook::{HookPhase, failure};
 
 /// Why the service denies by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +30,8 @@ impl Denied {
         }
     }
 
-    /// What the hook prints: exit code 2 and a JSON object, each of which agent runtimes take for a denial.
+    /// What the hook prints. For output it ends the run: a block alone would not keep the output from the model.
     pub(super) fn reply(self, phase: HookPhase) -> Reply {
-        let reason = self.reason();
-        let mut denial = serde_json::json!({ "decision": "block", "reason": reason });
-        if phase == HookPhase::PreTool {
-            let specific = serde_json::json!({
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "deny",
-                "permissionDecisionReason": reason,
-            });
-            if let Some(members) = denial.as_object_mut() {
-                members.insert("hookSpecificOutput".to_owned(), specific);
-            }
-        }
-        Reply { exit: 2, stdout: format!("{denial}\n"), stderr: format!("{reason}\n") }
+        failure(phase, self.reason()).into()
     }
 }
