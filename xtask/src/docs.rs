@@ -46,6 +46,7 @@ const PAGES: &[(&str, Source)] = &[
         Source::Output(&["harness", "schema", "--kind", "sandbox-policy", "--format", "markdown"]),
     ),
     ("docs/lint-rules.md", Source::Output(&["harness", "rules", "--format", "markdown"])),
+    ("docs/scan-rules.md", Source::Output(&["scan", "rules", "--format", "markdown"])),
     ("docs/harness.schema.json", Source::Output(&["harness", "schema", "--kind", "harness"])),
     ("docs/cli-reference.md", Source::HelpTree),
 ];

@@ -2,6 +2,7 @@
 
 mod hook;
 mod sandbox;
+mod scan;
 
 use std::path::PathBuf;
 
@@ -13,13 +14,16 @@ pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
     SandboxExecArgs, SandboxPolicyArgs,
 };
+pub(crate) use self::scan::{ScanCommand, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs};
 use crate::environment;
 
 /// Run AI agents from declarative harnesses, and keep promises even when the model, the repository or a skill is
 /// hostile.
 #[derive(Debug, Parser)]
 #[command(name = "fullsend", version, arg_required_else_help = true, propagate_version = false)]
-#[command(after_help = "Exit codes: 0 done, 1 the work failed, 2 usage or configuration error.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 the work failed, 2 usage or configuration error, 3 blocked by a finding."
+)]
 pub(crate) struct Cli {
     /// Print results only, no summaries or hints
     #[arg(long, short, global = true)]
@@ -53,6 +57,9 @@ pub(crate) enum Command {
     /// Run commands where they can touch only what is granted
     #[command(subcommand)]
     Sandbox(SandboxCommand),
+    /// Look for attacks and secrets in what an agent reads, does and leaves behind
+    #[command(subcommand)]
+    Scan(ScanCommand),
     /// Decide about tool calls of an agent
     #[command(subcommand)]
     Hook(HookCommand),
@@ -200,8 +207,8 @@ pub(crate) struct LintArgs {
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// How to print problems
-    #[arg(long, value_enum, default_value_t = LintFormat::Text)]
-    pub(crate) format: LintFormat,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
     /// Also require every `${VAR}` to be set, and files named through variables to exist
     #[arg(long)]
     pub(crate) check_env: bool,
@@ -267,7 +274,7 @@ pub(crate) struct DirectoryArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LintFormat {
+pub(crate) enum ReportFormat {
     /// For people
     Text,
     /// One JSON object

@@ -12,6 +12,7 @@ mod pin;
 mod remote;
 mod rules;
 mod sandbox;
+mod scan;
 mod schema;
 mod show;
 
@@ -37,6 +38,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Cache(command) => cache::run(command, output),
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
+        Command::Scan(command) => scan::run(command, output),
         Command::Hook(command) => hook::run(command, output),
         Command::Doctor(args) => doctor::run(&args, output),
         Command::Init(args) => init::run(&args, output),

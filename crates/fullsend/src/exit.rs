@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     Failed,
     /// The command line or the configuration does not allow the work to be done.
     Usage,
+    /// A finding or a policy does not let the work go on.
+    Blocked,
     /// Whoever read the output has stopped reading; the code a shell reports for a process that SIGPIPE ended.
     ClosedPipe,
     /// What a command in a sandbox ended with, or why there was none.
@@ -23,6 +25,7 @@ impl From<Exit> for ExitCode {
             Exit::Done => 0,
             Exit::Failed => 1,
             Exit::Usage => 2,
+            Exit::Blocked => 3,
             Exit::ClosedPipe => 141,
             Exit::Command(code) => code,
         })

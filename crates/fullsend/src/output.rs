@@ -3,6 +3,7 @@
 //! Colour and width depend on the terminal; text that comes from files is made harmless before it reaches one.
 
 pub(crate) mod diagnostics;
+pub(crate) mod findings;
 pub(crate) mod harness_text;
 pub(crate) mod problems_json;
 pub(crate) mod progress;

@@ -26,6 +26,7 @@ mod suite {
     mod sandbox_exec;
     mod sandbox_policy;
     mod sandbox_tty;
+    mod scan_context;
     mod schema;
     mod self_hosted;
     mod show;

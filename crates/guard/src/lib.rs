@@ -9,6 +9,9 @@
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`Policy::judge`]: what findings lead to
+//! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
+//! * [`files`]: which files of a tree an agent reads, and safe walks over them
+//! * [`rules::all`]: everything that is looked for
 //! * [`UnicodeScanner`]: characters that hide, mislead or command
 //! * [`url::check_request`]: may a request go there; [`UrlScanner`]: where URLs in text lead
 //! * [`log::FindingsLog`]: findings in a file where every change shows; [`log::verify`] looks for one
@@ -21,6 +24,7 @@
 //! * The detail of a finding never contains a secret, and is always one printable line.
 //! * A check that could not be completed is a finding of its own kind, which no policy takes for clean.
 
+pub mod checks;
 mod clock;
 mod edit;
 pub mod files;
@@ -31,6 +35,7 @@ pub mod log;
 mod pipeline;
 mod policy;
 mod rule;
+pub mod rules;
 mod scanner;
 pub mod service;
 mod severity;
@@ -38,6 +43,7 @@ pub mod unicode;
 pub mod url;
 mod visible;
 
+pub use checks::{Check, Checks};
 pub use clock::{Clock, SystemClock};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};

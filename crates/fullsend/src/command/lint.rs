@@ -7,7 +7,7 @@ use fullsend_harness::path::normalize;
 use fullsend_harness::{LintOptions, LintReport, LintTarget, TargetError, lint};
 use fullsend_yaml::Severity;
 
-use crate::cli::{LintArgs, LintFormat};
+use crate::cli::{LintArgs, ReportFormat};
 use crate::command::fullsend_directory;
 use crate::environment;
 use crate::exit::Exit;
@@ -20,14 +20,14 @@ pub(super) fn run(args: LintArgs, output: &mut Output) -> Result<Exit> {
     let options = LintOptions { environment };
     let reports: Vec<LintReport> = targets.iter().map(|target| lint(target, &options)).collect();
     match args.format {
-        LintFormat::Text => {
+        ReportFormat::Text => {
             for report in &reports {
                 diagnostics::print(output, &report.sources, &report.problems)?;
             }
             summarise(&reports, output);
         }
-        LintFormat::Json => output.json(&problems_json::document(&reports))?,
-        LintFormat::Sarif => output.json(&sarif::document(&reports))?,
+        ReportFormat::Json => output.json(&problems_json::document(&reports))?,
+        ReportFormat::Sarif => output.json(&sarif::problems::document(&reports))?,
     }
     let errors = total(&reports, Severity::Error);
     let warnings = total(&reports, Severity::Warning);

@@ -1,15 +1,50 @@
-//! Problems as SARIF 2.1.0, the format that code hosts show beside the code.
+//! SARIF 2.1.0, the format that code hosts show beside the code.
 
-use fullsend_harness::{LintReport, rules};
-use fullsend_yaml::{Diagnostic, Location, Severity, SourceMap};
+pub(crate) mod problems;
+
 use serde_json::{Value, json};
 
+/// Something that is looked for.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// Its name, unique in the log.
+    pub(crate) id: String,
+    /// What is looked for.
+    pub(crate) summary: &'static str,
+    /// What to do about it.
+    pub(crate) remedy: &'static str,
+    /// How results are shown.
+    pub(crate) level: &'static str,
+    /// How bad results are, from 0 to 10, where that is about security.
+    pub(crate) security_severity: Option<&'static str>,
+}
+
+/// Something that was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The name of the rule.
+    pub(crate) rule: String,
+    /// How it is shown.
+    pub(crate) level: &'static str,
+    /// What it is.
+    pub(crate) message: String,
+    /// Where it is.
+    pub(crate) region: Option<Region>,
+    /// Other places, each with what is there.
+    pub(crate) related: Vec<(Region, String)>,
+}
+
+/// Lines and columns of a file; a whole file without them.
+#[derive(Debug)]
+pub(crate) struct Region {
+    /// The file, relative to where the command ran.
+    pub(crate) file: String,
+    /// First and last position, each as line and column in code points.
+    pub(crate) range: Option<[(usize, usize); 2]>,
+}
+
 /// A SARIF log with one run.
-pub(crate) fn document(reports: &[LintReport]) -> Value {
-    let results: Vec<Value> = reports
-        .iter()
-        .flat_map(|report| report.problems.iter().map(|problem| result(&report.sources, problem)))
-        .collect();
+pub(crate) fn document(rules: &[Rule], found: &[Found]) -> Value {
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -17,64 +52,60 @@ pub(crate) fn document(reports: &[LintReport]) -> Value {
             "tool": { "driver": {
                 "name": "fullsend",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules::all().map(rule).collect::<Vec<_>>(),
+                "rules": rules.iter().map(rule).collect::<Vec<_>>(),
             }},
             "columnKind": "unicodeCodePoints",
-            "results": results,
+            "results": found.iter().map(|found| result(rules, found)).collect::<Vec<_>>(),
         }],
     })
 }
 
-fn rule(rule: &fullsend_yaml::Rule) -> Value {
-    json!({
-        "id": rule.code,
+fn rule(rule: &Rule) -> Value {
+    let mut value = json!({
+        "id": rule.id,
         "shortDescription": { "text": rule.summary },
         "help": { "text": rule.remedy },
-        "defaultConfiguration": { "level": level(rule.severity) },
-    })
-}
-
-fn level(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
+        "defaultConfiguration": { "level": rule.level },
+    });
+    if let (Some(severity), Some(value)) = (rule.security_severity, value.as_object_mut()) {
+        let properties = json!({ "security-severity": severity, "tags": ["security"] });
+        value.insert("properties".to_owned(), properties);
     }
+    value
 }
 
-fn result(sources: &SourceMap, problem: &Diagnostic) -> Value {
-    let related: Vec<Value> = problem
+fn result(rules: &[Rule], found: &Found) -> Value {
+    let related: Vec<Value> = found
         .related
         .iter()
-        .filter_map(|related| {
-            let mut location = location(sources, related.at)?;
-            location.as_object_mut()?.insert("message".to_owned(), json!({ "text": related.message }));
+        .filter_map(|(region, message)| {
+            let mut location = location(region);
+            location.as_object_mut()?.insert("message".to_owned(), json!({ "text": message }));
             Some(location)
         })
         .collect();
     json!({
-        "ruleId": problem.rule.code,
-        "ruleIndex": rules::all().position(|rule| rule.code == problem.rule.code),
-        "level": level(problem.rule.severity),
-        "message": { "text": format!("{}. Fix: {}", problem.message, problem.help()) },
-        "locations": location(sources, problem.at).into_iter().collect::<Vec<_>>(),
+        "ruleId": found.rule,
+        "ruleIndex": rules.iter().position(|rule| rule.id == found.rule),
+        "level": found.level,
+        "message": { "text": found.message },
+        "locations": found.region.iter().map(location).collect::<Vec<_>>(),
         "relatedLocations": related,
     })
 }
 
-fn location(sources: &SourceMap, at: Location) -> Option<Value> {
-    let file = sources.file(at.file)?;
-    let (start, end) = (file.line_column(at.start as usize), file.line_column(at.end as usize));
-    Some(json!({
-        "physicalLocation": {
-            "artifactLocation": { "uri": uri(&file.path().display().to_string()) },
-            "region": {
-                "startLine": start.line,
-                "startColumn": start.column,
-                "endLine": end.line,
-                "endColumn": end.column,
-            },
-        },
-    }))
+fn location(region: &Region) -> Value {
+    let mut place = json!({ "artifactLocation": { "uri": uri(&region.file) } });
+    if let (Some([start, end]), Some(place)) = (region.range, place.as_object_mut()) {
+        let lines = json!({
+            "startLine": start.0,
+            "startColumn": start.1,
+            "endLine": end.0,
+            "endColumn": end.1,
+        });
+        place.insert("region".to_owned(), lines);
+    }
+    json!({ "physicalLocation": place })
 }
 
 /// A path as a relative URI reference: only what RFC 3986 allows in a path stays as it is.

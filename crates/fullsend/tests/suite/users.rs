@@ -48,6 +48,12 @@ impl User {
         Self::new(None)
     }
 
+    /// Whoever runs the tests, or an ordinary user if that is root, who may read everything.
+    pub(crate) fn ordinary() -> Self {
+        let caller = Self::caller();
+        if caller.is_root { Self::new(Some(NOBODY)) } else { caller }
+    }
+
     fn new(switch_to: Option<u32>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let is_root = switch_to.is_none() && fs::metadata(directory.path()).unwrap().uid() == 0;

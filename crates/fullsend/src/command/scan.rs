@@ -1,0 +1,99 @@
+//! `fullsend scan`.
+
+mod context;
+mod outputs;
+mod rules;
+mod text;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use fullsend_guard::files::{NOT_TEXT, TOO_LARGE};
+use fullsend_guard::{Checks, Finding, Outcome, Pipeline, Policy};
+
+use crate::cli::{ScanCommand, ScanReportArgs};
+use crate::exit::Exit;
+use crate::output::findings::{Report, Source};
+use crate::output::{Advice, Output};
+
+/// Runs a scan.
+pub(super) fn run(command: ScanCommand, output: &mut Output) -> Result<Exit> {
+    match command {
+        ScanCommand::Context(args) => context::run(&args, output),
+        ScanCommand::Text(args) => text::run(&args, output),
+        ScanCommand::Output(args) => outputs::run(&args, output),
+        ScanCommand::Rules(args) => rules::run(&args, output),
+    }
+}
+
+/// The checks and the report of one scan.
+struct Scan {
+    checks: Checks,
+    report: Report,
+}
+
+impl Scan {
+    fn new(args: &ScanReportArgs) -> Result<Self> {
+        let policy = Policy { fail_mode: args.fail_mode, fail_on: args.fail_on };
+        Ok(Self { checks: Checks::default(), report: Report::new(policy, args.min_severity) })
+    }
+
+    /// Adds what was found in `text`. Whatever part of it is shown goes through the masks first.
+    fn add(&mut self, source: Source, text: &str, findings: Vec<Finding>) {
+        let masks = if findings.is_empty() { Default::default() } else { self.checks.masks(text) };
+        self.report.add(source, text, &masks, findings);
+    }
+
+    /// Runs `pipeline` over `text`.
+    fn text(&mut self, pipeline: &Pipeline, source: Source, text: &str) {
+        let findings = pipeline.run(text).findings;
+        self.add(source, text, findings);
+    }
+
+    /// Prints the report.
+    fn finish(&self, args: &ScanReportArgs, output: &mut Output) -> Result<Exit> {
+        self.report.print(args.format, output)?;
+        Ok(match self.report.outcome() {
+            Outcome::Blocked => Exit::Blocked,
+            Outcome::Clean | Outcome::Warned => Exit::Done,
+        })
+    }
+}
+
+/// The text of a file or, for `-`, of standard input; what cannot be scanned is a finding.
+fn read_text(path: &Path, limit: u64) -> Result<(Source, Result<String, Finding>)> {
+    if path == Path::new("-") {
+        return Ok((
+            Source::Stdin,
+            bounded_text(io::stdin().lock(), limit).context("cannot read standard input")?,
+        ));
+    }
+    let explain = || {
+        let message = format!("cannot read `{}`", path.display());
+        Advice::new(message, "name a file that exists and can be read, or `-` for standard input")
+    };
+    let text = File::open(path).and_then(|file| bounded_text(file, limit)).with_context(explain)?;
+    Ok((Source::File(path.to_path_buf()), text))
+}
+
+fn bounded_text(from: impl Read, limit: u64) -> io::Result<Result<String, Finding>> {
+    let mut bytes = Vec::new();
+    from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Ok(Err(Finding::new(&TOO_LARGE, None, format!("larger than {limit} bytes"))));
+    }
+    Ok(String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Finding::new(&NOT_TEXT, None, format!("not valid UTF-8 from byte {at} on"))
+    }))
+}
+
+/// A path that was named and does not exist, or cannot be looked at.
+fn cannot_scan(path: &Path) -> Advice {
+    Advice::new(
+        format!("cannot scan `{}`", path.display()),
+        "name a file or directory that exists and can be read",
+    )
+}
