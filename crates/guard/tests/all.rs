@@ -1,6 +1,3 @@
-//! Behaviour of the guard library through its public interface.
-#![allow(
-    clippy::unwrap_used,
 //! Behaviour of the crate through its public interface.
 #![allow(
     clippy::unwrap_used,
