@@ -8,6 +8,7 @@ mod clean;
 mod config;
 mod decision;
 mod engine;
+pub mod matrix;
 mod plan;
 mod post;
 mod pre;

@@ -19,14 +19,10 @@ pub(super) enum Denied {
 impl Denied {
     const fn reason(self) -> &'static str {
         match self {
-            Self::Fault => "fullsend: the check of this tool call failed, so it is denied",
-            Self::NotRecorded => {
-                "fullsend: the findings of this tool call could not be recorded, so it is denied"
-            }
-            Self::Flooded => {
-                "fullsend: this run has more findings than are recorded, so every tool call is denied"
-            }
-            Self::TooLong => "fullsend: the checked output of this tool call is too long, so it is withheld",
+            Self::Fault => "the check of this tool call failed",
+            Self::NotRecorded => "the findings of this tool call could not be recorded",
+            Self::Flooded => "this run has more findings than are recorded",
+            Self::TooLong => "the checked output of this tool call is too long",
         }
     }
 
