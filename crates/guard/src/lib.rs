@@ -8,6 +8,7 @@
 //!
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
+//! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
@@ -32,12 +33,14 @@ mod finding;
 mod fold;
 pub mod hook;
 pub mod log;
+pub mod leaves;
 mod pipeline;
 mod policy;
 mod rule;
 pub mod rules;
 mod scanner;
 pub mod service;
+pub mod secret;
 mod severity;
 pub mod unicode;
 pub mod url;
@@ -53,6 +56,7 @@ pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
 pub use scanner::{Scan, Scanner, ScannerId};
 pub use service::Service;
+pub use secret::SecretScanner;
 pub use severity::{Severity, UnknownSeverity};
 pub use unicode::UnicodeScanner;
 pub use url::UrlScanner;

@@ -21,4 +21,8 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
+//! Tests of the guard crate through its public interface.
+
+mod suite {
+    mod secret;
 }

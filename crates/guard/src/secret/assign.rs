@@ -1,0 +1,244 @@
+//! Finds names and their values in running text: environment files, configuration, source code, headers.
+
+use super::field;
+use super::hit::Hit;
+use super::rules;
+use super::run::{Class, Runs};
+use super::value::Written;
+use crate::finding::Span;
+use crate::severity::Severity;
+
+/// The longest name, on each side of the word that gives it away.
+const LONGEST_NAME: usize = 64;
+/// The most blanks around an equals sign.
+const MOST_BLANKS: usize = 40;
+/// The longest type that stands between a name and its value.
+const LONGEST_TYPE: usize = 40;
+
+/// Looks for assignments, one name after the other.
+#[derive(Debug, Default)]
+pub(super) struct Assignments {
+    /// Where the last name ended: a name with two telling words is one name.
+    done: usize,
+}
+
+/// A name in a text.
+#[derive(Clone, Copy)]
+struct Name<'t> {
+    text: &'t str,
+    span: Span,
+}
+
+/// A value in a text, and how it is written.
+struct Value {
+    span: Span,
+    written: Written,
+}
+
+impl Assignments {
+    /// The secret under the name that the word at `at` belongs to.
+    pub(super) fn find(&mut self, text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
+        if at < self.done {
+            return None;
+        }
+        let name = Name::around(text, at)?;
+        self.done = name.span.end;
+        if let Some(hit) = find_netrc(&name) {
+            return Some(hit);
+        }
+        let (value, quoted_name) = name.value(runs)?;
+        runs.may_judge(value.span.end).then_some(())?;
+        let rule = if quoted_name { &rules::JSON_FIELD } else { &rules::ENV_ASSIGNMENT };
+        let hit = field::find(name.as_str(), value.span.of(text)?, value.written, rule)?;
+        Some(hit.moved(value.span.start))
+    }
+}
+
+fn byte(text: &str, at: usize) -> u8 {
+    text.as_bytes().get(at).copied().unwrap_or_default()
+}
+
+/// How many blanks stand at `at`.
+fn blanks(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    rest.iter().take(MOST_BLANKS).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+impl<'t> Name<'t> {
+    /// The name that the byte at `at` is in; none when it is too long for one.
+    fn around(text: &'t str, at: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let before = bytes
+            .get(..at)?
+            .iter()
+            .rev()
+            .take(LONGEST_NAME)
+            .take_while(|byte| Class::Dotted.has(**byte))
+            .count();
+        let after =
+            bytes.get(at..)?.iter().take(LONGEST_NAME).take_while(|byte| Class::Dotted.has(**byte)).count();
+        if before == LONGEST_NAME || after == LONGEST_NAME {
+            return None;
+        }
+        let (mut start, end) = (at - before, at + after);
+        // Command-line options, list items and what `\n` leaves of itself in front of a name.
+        start += bytes.get(start..end)?.iter().take_while(|byte| matches!(byte, b'-' | b'.')).count();
+        let escape = start.checked_sub(1).is_some_and(|before| byte(text, before) == b'\\');
+        if escape && matches!(byte(text, start), b'n' | b't' | b'r') {
+            start += 1;
+        }
+        Some(Self { text, span: Span::new(start, end) })
+    }
+
+    fn as_str(&self) -> &'t str {
+        self.span.of(self.text).unwrap_or_default()
+    }
+
+    /// The value that is assigned to it, and whether the name is in quotes.
+    fn value(&self, runs: &mut Runs) -> Option<(Value, bool)> {
+        let mut at = self.span.end;
+        at += usize::from(byte(self.text, at) == b'\\');
+        let quoted_name = matches!(byte(self.text, at), b'"' | b'\'' | b'`');
+        at += usize::from(quoted_name);
+        at += usize::from(byte(self.text, at) == b']');
+        let before = blanks(self.text, at);
+        let (operator, length) = match (byte(self.text, at + before), byte(self.text, at + before + 1)) {
+            (b'=', b'=' | b'~') | (b':', b':') => return None,
+            (b':', b'=') | (b'=', b'>') => (b'=', 2),
+            (b'?', b'=') | (b'+', b'=') => (b'=', 2),
+            (sign @ (b'=' | b':'), _) => (sign, 1),
+            _ if before > 0 && self.is_option() => (b' ', 0),
+            _ => return None,
+        };
+        let after_sign = at + before + length;
+        let after = blanks(self.text, after_sign);
+        let tight = before == 0 && after == 0 && operator == b'=';
+        let start = after_sign + after;
+        let value = self
+            .quoted(start)
+            .or_else(|| self.typed(start, operator))
+            .or_else(|| self.block(start))
+            .or_else(|| self.bare(start, tight || operator == b' ', runs))?;
+        Some((value, quoted_name))
+    }
+
+    /// Whether it is a command-line option.
+    fn is_option(&self) -> bool {
+        self.text.get(..self.span.start).is_some_and(|before| before.ends_with(" --"))
+    }
+
+    /// A value in quotes at `at`, which may follow a letter that says what kind of string it is.
+    fn quoted(&self, at: usize) -> Option<Value> {
+        let marked = matches!(
+            byte(self.text, at),
+            b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U' | b'@' | b'L'
+        );
+        let escaped_at = at + usize::from(marked && matches!(byte(self.text, at + 1), b'"' | b'\''));
+        let escaped = byte(self.text, escaped_at) == b'\\';
+        let open = escaped_at + usize::from(escaped);
+        let quote = byte(self.text, open);
+        matches!(quote, b'"' | b'\'' | b'`').then_some(())?;
+        let start = open + 1;
+        let end = start + quoted_length(self.text.as_bytes().get(start..)?, quote, escaped);
+        Some(Value { span: Span::new(start, end), written: Written::Quoted })
+    }
+
+    /// The value after a type, as in `password: &str = "…"`.
+    fn typed(&self, at: usize, operator: u8) -> Option<Value> {
+        (operator == b':').then_some(())?;
+        let rest = self.text.as_bytes().get(at..)?;
+        let sign = rest
+            .iter()
+            .take(LONGEST_TYPE)
+            .position(|byte| matches!(byte, b'=' | b'\n' | b'"' | b',' | b'{'))?;
+        (rest.get(sign) == Some(&b'=') && rest.get(sign + 1) != Some(&b'=')).then_some(())?;
+        let start = at + sign + 1;
+        self.quoted(start + blanks(self.text, start))
+    }
+
+    /// The first line of a YAML block.
+    fn block(&self, at: usize) -> Option<Value> {
+        let rest = self.text.get(at..)?;
+        let mark = rest.get(..rest.bytes().take(4).position(|byte| byte == b'\n' || byte == b'\r')?)?;
+        ["|", ">", "|-", ">-", "|+", ">+"].contains(&mark).then_some(())?;
+        let line_at = at + mark.len() + rest.get(mark.len()..)?.find('\n')? + 1;
+        let start = line_at + blanks(self.text, line_at);
+        let line = self.text.as_bytes().get(start..)?;
+        let end = start + line.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.len());
+        let only_line = !matches!(self.text.as_bytes().get(end + 1 + blanks(self.text, end + 1)), Some(byte) if byte.is_ascii_graphic())
+            || blanks(self.text, end + 1) < start - line_at;
+        only_line.then_some(Value { span: Span::new(start, end), written: Written::Quoted })
+    }
+
+    /// A value without quotes.
+    fn bare(&self, at: usize, tight: bool, runs: &mut Runs) -> Option<Value> {
+        let bytes = self.text.as_bytes();
+        let mut run = runs.end(bytes, at, Class::Bare);
+        if self.text.get(at..run + 1).is_some_and(field::is_scheme) {
+            run = runs.end(bytes, run + 1, Class::Bare);
+        }
+        let line_at = self.line_start();
+        let on_its_own = tight && line_at && matches!(bytes.get(run), None | Some(b'\n' | b'\r' | b' '));
+        let stop = |byte: &u8| matches!(byte, b',' | b';' | b'&' | b')' | b'|');
+        let end = match bytes.get(at..run)?.iter().position(stop) {
+            Some(length) if !on_its_own => at + length,
+            Some(_) | None => run,
+        };
+        let before =
+            self.text.get(..self.span.start)?.trim_end_matches([' ', '\t', '\n', '\r']).bytes().last();
+        let argument = matches!(before, Some(b'(' | b',')) || matches!(bytes.get(end), Some(b')'));
+        let ends_line = || {
+            let next = end + blanks(self.text, end);
+            matches!(bytes.get(next), None | Some(b'\n' | b'\r' | b'#' | b'"' | b'\'' | b'\\'))
+        };
+        let written = match (tight, argument) {
+            (_, true) => Written::Argument,
+            (true, false) => Written::Tight,
+            (false, false) if ends_line() => Written::Spaced,
+            (false, false) => Written::Argument,
+        };
+        Some(Value { span: Span::new(at, end), written })
+    }
+
+    /// Whether nothing but `export` stands before it on its line.
+    fn line_start(&self) -> bool {
+        let from = self.text.as_bytes().get(..self.span.start).unwrap_or_default();
+        let line = from.iter().rev().take(MOST_BLANKS).position(|byte| *byte == b'\n');
+        let Some(length) = line.or((from.len() < MOST_BLANKS).then_some(from.len())) else { return false };
+        let before = self.text.get(self.span.start - length..self.span.start).unwrap_or_default().trim();
+        matches!(before, "" | "export" | "set" | "ENV" | "ARG")
+    }
+}
+
+/// How long a quoted text is up to its closing quote, or to the end of its line.
+fn quoted_length(bytes: &[u8], quote: u8, escaped: bool) -> usize {
+    let mut skip = false;
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if skip => skip = false,
+            b'\\' if escaped => return at,
+            b'\\' => skip = true,
+            b'\n' | b'\r' => return at,
+            byte if *byte == quote => return at,
+            _ => {}
+        }
+    }
+    bytes.len()
+}
+
+/// A password in the form of `.netrc`: after its user, without any sign.
+fn find_netrc(name: &Name<'_>) -> Option<Hit> {
+    (name.as_str() == "password").then_some(())?;
+    let start = name.span.end + blanks(name.text, name.span.end);
+    (start > name.span.end).then_some(())?;
+    let before = name.text.get(..name.span.start)?;
+    let mut words = before.rsplit(char::is_whitespace).filter(|word| !word.is_empty()).take(2);
+    let (_user, login) = (words.next()?, words.next()?);
+    (login == "login").then_some(())?;
+    let rest = name.text.get(start..)?;
+    let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let secret = rest.get(..length)?;
+    let real = secret.chars().count() >= 4 && !super::value::is_placeholder(secret);
+    let hit = Hit::new(&rules::NETRC_PASSWORD, Span::new(start, start + length), "after a login");
+    real.then(|| if super::check::is_example(secret) { hit.severity(Severity::Low) } else { hit })
+}

@@ -1,0 +1,203 @@
+//! Tokens that their makers gave a fixed prefix. The file is mostly a table.
+
+use super::check::{self, Known};
+use super::hit::{Hit, mask_keeping};
+use super::rules;
+use super::run::{Class, Runs};
+use crate::finding::Span;
+use crate::rule::Rule;
+use crate::severity::Severity;
+
+/// How a token with a fixed prefix is built.
+#[derive(Debug)]
+pub(super) struct Shape {
+    /// How it begins.
+    pub(super) prefix: &'static str,
+    rule: &'static Rule,
+    /// What follows.
+    class: Class,
+    /// The least and the most characters that follow.
+    least: usize,
+    most: usize,
+    /// Whether a letter, digit or underscore may stand before the prefix.
+    left: Left,
+    check: Check,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// The prefix is so odd that it needs no edge.
+    Any,
+    /// The prefix also occurs inside words and encoded data.
+    Edge,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Check {
+    /// The form says enough.
+    None,
+    /// The last six characters are a checksum of the thirty before.
+    Checksum,
+    FinePat,
+    ServerToken,
+    /// Exactly as long as `most`; what is longer is rather something else.
+    Length,
+    Random,
+    Macaroon,
+    Sendgrid,
+    /// Not a secret in itself.
+    Publishable,
+}
+
+const MANY: usize = usize::MAX;
+
+const fn shape(prefix: &'static str, rule: &'static Rule, class: Class, least: usize, most: usize) -> Shape {
+    Shape { prefix, rule, class, least, most, left: Left::Any, check: Check::None }
+}
+
+impl Shape {
+    const fn checked(self, check: Check) -> Self {
+        Self { check, ..self }
+    }
+
+    const fn at_edge(self) -> Self {
+        Self { left: Left::Edge, ..self }
+    }
+}
+
+use Class::{Alnum, Dotted, Hex, Underscored, Upper, Word};
+
+/// All of them.
+pub(super) static SHAPES: [Shape; 44] = [
+    shape("ghp_", &rules::GITHUB_PAT, Underscored, 36, MANY).checked(Check::Checksum),
+    shape("gho_", &rules::GITHUB_OAUTH, Underscored, 36, MANY).checked(Check::Checksum),
+    shape("ghu_", &rules::GITHUB_USER_TOKEN, Underscored, 36, MANY).checked(Check::Checksum),
+    shape("ghr_", &rules::GITHUB_REFRESH_TOKEN, Underscored, 36, MANY).checked(Check::Checksum),
+    shape("ghs_", &rules::GITHUB_SERVER_TOKEN, Dotted, 16, MANY).checked(Check::ServerToken),
+    shape("github_pat_", &rules::GITHUB_FINE_PAT, Underscored, 22, MANY).checked(Check::FinePat),
+    shape("AKIA", &rules::AWS_ACCESS_KEY, Upper, 16, 16).at_edge(),
+    shape("ASIA", &rules::AWS_ACCESS_KEY, Upper, 16, 16).at_edge().checked(Check::Length),
+    shape("AIza", &rules::GOOGLE_API_KEY, Word, 35, 35).at_edge().checked(Check::Length),
+    shape("glpat-", &rules::GITLAB_PAT, Dotted, 20, MANY),
+    shape("gldt-", &rules::GITLAB_TOKEN, Word, 20, MANY),
+    shape("glrt-", &rules::GITLAB_TOKEN, Dotted, 20, MANY),
+    shape("glcbt-", &rules::GITLAB_TOKEN, Word, 20, MANY),
+    shape("glptt-", &rules::GITLAB_TOKEN, Word, 20, MANY),
+    shape("glft-", &rules::GITLAB_TOKEN, Word, 20, MANY),
+    shape("glsoat-", &rules::GITLAB_TOKEN, Word, 20, MANY),
+    shape("glimt-", &rules::GITLAB_TOKEN, Word, 20, MANY),
+    shape("glagent-", &rules::GITLAB_TOKEN, Word, 20, MANY),
+    shape("xoxb-", &rules::SLACK_TOKEN, Word, 10, MANY).checked(Check::Random),
+    shape("xoxa-", &rules::SLACK_TOKEN, Word, 10, MANY).checked(Check::Random),
+    shape("xoxp-", &rules::SLACK_TOKEN, Word, 10, MANY).checked(Check::Random),
+    shape("xoxr-", &rules::SLACK_TOKEN, Word, 10, MANY).checked(Check::Random),
+    shape("xoxs-", &rules::SLACK_TOKEN, Word, 10, MANY).checked(Check::Random),
+    shape("xoxe.", &rules::SLACK_TOKEN, Dotted, 20, MANY).checked(Check::Random),
+    shape("xapp-", &rules::SLACK_TOKEN, Word, 20, MANY).checked(Check::Random),
+    shape("sk_live_", &rules::STRIPE_LIVE, Alnum, 10, MANY).at_edge(),
+    shape("rk_live_", &rules::STRIPE_LIVE, Alnum, 10, MANY).at_edge(),
+    shape("pk_live_", &rules::STRIPE_LIVE, Alnum, 10, MANY).at_edge().checked(Check::Publishable),
+    shape("sk_test_", &rules::STRIPE_TEST, Alnum, 10, MANY).at_edge(),
+    shape("rk_test_", &rules::STRIPE_TEST, Alnum, 10, MANY).at_edge(),
+    shape("pk_test_", &rules::STRIPE_TEST, Alnum, 10, MANY).at_edge().checked(Check::Publishable),
+    shape("sk-proj-", &rules::OPENAI_PROJ, Word, 20, MANY).at_edge().checked(Check::Random),
+    shape("sk-ant-", &rules::ANTHROPIC_KEY, Word, 20, MANY).at_edge().checked(Check::Random),
+    shape("sk-", &rules::OPENAI_KEY, Word, 20, MANY).at_edge().checked(Check::Random),
+    shape("npm_", &rules::NPM_TOKEN, Alnum, 36, 36).checked(Check::Checksum),
+    shape("pypi-", &rules::PYPI_TOKEN, Word, 20, MANY).checked(Check::Macaroon),
+    shape("hf_", &rules::HF_TOKEN, Alnum, 34, MANY).at_edge(),
+    shape("SG.", &rules::SENDGRID_KEY, Dotted, 43, MANY).at_edge().checked(Check::Sendgrid),
+    shape("dop_v1_", &rules::DIGITALOCEAN_TOKEN, Hex, 64, 64),
+    shape("doo_v1_", &rules::DIGITALOCEAN_TOKEN, Hex, 64, 64),
+    shape("pplx-", &rules::PERPLEXITY_KEY, Alnum, 40, MANY),
+    shape("dapi", &rules::DATABRICKS_TOKEN, Hex, 32, 32).at_edge(),
+    shape("hvs.", &rules::VAULT_TOKEN, Word, 24, MANY).at_edge(),
+    shape("AGE-SECRET-KEY-", &rules::AGE_SECRET_KEY, Upper, 59, 59),
+];
+
+/// The token of this shape that begins at `at`.
+pub(super) fn find(shape: &Shape, text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    let before = at.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+    let inside = before.is_ascii_alphanumeric() || before == b'_' || shape.class.has(before);
+    if shape.left == Left::Edge && inside {
+        return None;
+    }
+    let body_at = at + shape.prefix.len();
+    let run = runs.end(bytes, body_at, shape.class);
+    let end = run.min(body_at.saturating_add(shape.most));
+    let body = trimmed(text.get(body_at..end)?, shape.class);
+    if body.len() < shape.least || !runs.may_judge(run) {
+        return None;
+    }
+    let whole = Span::new(at, body_at + body.len());
+    let (severity, note) = judge(shape, body, run > end)?;
+    let mask = mask_keeping(whole.of(text)?, shape.prefix.len());
+    Some(Hit { span: whole, rule: shape.rule, severity, mask, note })
+}
+
+/// Without the dot that ends a sentence.
+fn trimmed(body: &str, class: Class) -> &str {
+    if class == Dotted { body.trim_end_matches(['.', '-']) } else { body }
+}
+
+/// How bad a token with this body is; none when it is no token.
+fn judge(shape: &Shape, body: &str, goes_on: bool) -> Option<(Severity, &'static str)> {
+    let usual = shape.rule.severity;
+    let as_built = Some((usual, "has the form of its provider"));
+    let unlikely = Some((Severity::Medium, "has only the beginning of its provider's form"));
+    if check::is_example(body) {
+        return Some((Severity::Low, "looks like an example in documentation"));
+    }
+    match shape.check {
+        Check::None => as_built,
+        Check::Length => {
+            if goes_on {
+                unlikely
+            } else {
+                as_built
+            }
+        }
+        Check::Publishable => Some((Severity::Low, "is meant to be published")),
+        Check::Checksum => Some(checksum(usual, body)),
+        Check::FinePat => {
+            let whole = body.len() == 82 && body.as_bytes().get(22) == Some(&b'_');
+            if whole { as_built } else { Some((Severity::High, "has not the length of its provider's form")) }
+        }
+        Check::ServerToken if body.contains('.') => match check::server_token(body)? {
+            Known::Decoded => as_built,
+            Known::Form => Some((Severity::High, "holds no decodable token")),
+        },
+        Check::ServerToken if body.len() < 36 => None,
+        Check::ServerToken => Some(checksum(usual, body)),
+        // Longer prefixes that begin the same way are shapes of their own.
+        Check::Random if shape.prefix == "sk-" && (body.starts_with("proj-") || body.starts_with("ant-")) => {
+            None
+        }
+        Check::Random => match check::randomness(body) {
+            check::Randomness::Random => as_built,
+            check::Randomness::Mixed => Some((Severity::Medium, "is less random than its provider's form")),
+            check::Randomness::Words => None,
+        },
+        Check::Macaroon if body.starts_with("AgE") && body.len() >= 50 => as_built,
+        Check::Macaroon
+            if body.len() >= 50 && !matches!(check::randomness(body), check::Randomness::Words) =>
+        {
+            Some((Severity::High, "holds no macaroon"))
+        }
+        Check::Macaroon => None,
+        Check::Sendgrid => {
+            let (id, key) = body.split_once('.')?;
+            (id.len() >= 20 && key.len() >= 20 && !key.contains('.')).then_some(())?;
+            as_built
+        }
+    }
+}
+
+fn checksum(usual: Severity, body: &str) -> (Severity, &'static str) {
+    if check::checksum_fits(body) {
+        (usual, "checksum fits")
+    } else {
+        (Severity::High, "checksum does not fit")
+    }
+}

@@ -1,0 +1,96 @@
+//! Tokens that are known by their inner structure rather than by a prefix.
+
+use super::check;
+use super::field;
+use super::hit::{Hit, mask_keeping};
+use super::rules;
+use super::run::{Class, Runs};
+use crate::finding::Span;
+use crate::severity::Severity;
+
+/// Whether a token may begin at `at`: nothing of the same kind stands before.
+fn is_edge(bytes: &[u8], at: usize) -> bool {
+    at.checked_sub(1).and_then(|before| bytes.get(before)).is_none_or(|before| !Class::Word.has(*before))
+}
+
+/// A JSON web token: three parts, the first of which says how the last was made.
+pub(super) fn find_jwt(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    is_edge(bytes, at).then_some(())?;
+    let header = runs.end(bytes, at, Class::Word);
+    (header - at >= 12 && bytes.get(header) == Some(&b'.')).then_some(())?;
+    let payload = runs.end(bytes, header + 1, Class::Word);
+    (payload - header > 8 && bytes.get(payload) == Some(&b'.')).then_some(())?;
+    let signature = runs.end(bytes, payload + 1, Class::Word);
+    check::is_token_header(text.get(at..header)?).then_some(())?;
+    let span = Span::new(at, signature);
+    let mask = mask_keeping(span.of(text)?, "eyJ".len());
+    let signed = signature - payload > 20;
+    // The token that every introduction shows.
+    let shown = text.get(header + 1..payload)?.starts_with("eyJzdWIiOiIxMjM0NTY3ODkw");
+    let (severity, note) = match (signed, shown) {
+        (true, false) => (rules::JWT.severity, "its header decodes"),
+        (true, true) => (Severity::Low, "looks like an example in documentation"),
+        (false, _) => (Severity::Medium, "its header decodes, but it is hardly signed"),
+    };
+    Some(Hit { span, rule: &rules::JWT, severity, mask, note })
+}
+
+/// A bot token: a number, a colon and 35 characters; `at` is at the last two digits.
+pub(super) fn find_bot(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    let colon = at + 2;
+    let digits = bytes.get(..colon)?.iter().rev().take(11).take_while(|byte| byte.is_ascii_digit()).count();
+    (8..=10).contains(&digits).then_some(())?;
+    let start = colon - digits;
+    let before = start.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
+    let edge = !before.is_ascii_alphanumeric() || text.get(..start)?.ends_with("bot");
+    let end = runs.end(bytes, colon + 1, Class::Word);
+    let body = text.get(colon + 1..end)?;
+    let random = check::randomness(body) == check::Randomness::Random;
+    (edge && body.len() == 35 && (random || body.starts_with("AA"))).then_some(())?;
+    let hit = Hit::new(&rules::TELEGRAM_TOKEN, Span::new(start, end), "has the form of its provider");
+    Some(if check::is_example(body) { hit.severity(Severity::Low) } else { hit })
+}
+
+/// The id of a Twilio key.
+pub(super) fn find_twilio(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    let end = runs.end(bytes, at + 2, Class::Hex);
+    let closed = !bytes.get(end).is_some_and(|after| Class::Word.has(*after));
+    (is_edge(bytes, at) && closed && end - at == 34).then_some(())?;
+    let span = Span::new(at, end);
+    let hit = Hit::new(&rules::TWILIO_KEY, span, "has the form of its provider");
+    let hit = Hit { mask: mask_keeping(span.of(text)?, 2), ..hit };
+    Some(if check::is_example(text.get(at + 2..end)?) { hit.severity(Severity::Low) } else { hit })
+}
+
+/// Credentials after the word `Bearer`, outside any header.
+pub(super) fn find_bearer(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    is_edge(bytes, at).then_some(())?;
+    let start = at + "bearer ".len();
+    let end = runs.end(bytes, start, Class::Bare);
+    let hit = field::find_credentials(text.get(at..end)?)?;
+    (hit.severity >= Severity::High && hit.span.len() >= 20).then(|| hit.moved(at))
+}
+
+/// The secret that belongs to the AWS key id which ends at `id_end`, as in a downloaded list of keys.
+pub(super) fn find_paired_secret(text: &str, id_end: usize, runs: &mut Runs) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    let window = bytes.get(id_end..)?.iter().take(80);
+    let mut starts = window.enumerate().filter(|(offset, byte)| {
+        let before = bytes.get((id_end + offset).saturating_sub(1)).copied().unwrap_or_default();
+        Class::Base64.has(**byte) && (before == b'=' || !Class::Base64.has(before))
+    });
+    starts.find_map(|(offset, _)| {
+        let start = id_end + offset;
+        let end = runs.end(bytes, start, Class::Base64);
+        let secret = text.get(start..end)?;
+        let fits = secret.len() == 40 && secret.bytes().any(|byte| byte.is_ascii_uppercase());
+        let random = check::randomness(secret) == check::Randomness::Random;
+        let hit = Hit::new(&rules::AWS_SECRET_KEY, Span::new(start, end), "beside its key id");
+        let hit = if check::is_example(secret) { hit.severity(Severity::Low) } else { hit };
+        (fits && random).then_some(hit)
+    })
+}
