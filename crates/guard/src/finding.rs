@@ -8,7 +8,7 @@ use crate::visible::visible;
 const LONGEST_DETAIL: usize = 300;
 
 /// A range of bytes in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
     /// The first byte.
     pub start: usize,

@@ -9,6 +9,7 @@
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
+//! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
@@ -27,6 +28,7 @@
 
 pub mod checks;
 mod clock;
+pub mod command;
 mod edit;
 pub mod files;
 mod finding;
@@ -48,6 +50,7 @@ mod visible;
 
 pub use checks::{Check, Checks};
 pub use clock::{Clock, SystemClock};
+pub use command::CommandScanner;
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use log::{FindingsLog, TraceId};

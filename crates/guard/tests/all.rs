@@ -25,4 +25,8 @@ mod suite {
 
 mod suite {
     mod secret;
+//! Tests of the crate through its public interface, in one binary.
+
+mod suite {
+    mod command;
 }

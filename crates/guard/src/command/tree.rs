@@ -1,0 +1,156 @@
+//! The syntax tree of a shell script, or the reason why there is none to rely on.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+
+use super::doubt;
+use crate::finding::Span;
+
+/// The longest script that is parsed. What an agent types is a thousand times shorter.
+pub(super) const LONGEST_SCRIPT: usize = 64 * 1024;
+
+/// How often the parser may report progress (every hundred steps). Ordinary scripts need less than one report per 25 bytes;
+/// deep nesting and hopeless input, whose repair costs far more than reading, stop here.
+const MOST_REPORTS: usize = 4_000;
+
+/// Why a script was not parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is longer than [`LONGEST_SCRIPT`].
+    TooLong,
+    /// Reading it would take unreasonably many steps.
+    TooMuchWork,
+}
+
+/// Reads `text` as a script for bash.
+pub(super) fn parse(text: &str) -> Result<Tree, Refusal> {
+    if text.len() > LONGEST_SCRIPT {
+        return Err(Refusal::TooLong);
+    }
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| Refusal::TooMuchWork)?;
+    let mut reports = 0;
+    let mut progress = |_: &ParseState| {
+        reports += 1;
+        if reports > MOST_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let harmless = doubt::harmless(text);
+    let mut read = |at: usize, _| harmless.get(at..).unwrap_or_default();
+    parser.parse_with_options(&mut read, None, Some(options)).ok_or(Refusal::TooMuchWork)
+}
+
+/// The first part of the tree that is no shell that this module knows, or that a shell would read otherwise.
+pub(super) fn first_unknown(tree: &Tree, text: &str) -> Option<Span> {
+    if let Some(doubt) = doubt::first(tree, text) {
+        return Some(doubt);
+    }
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        if (!is_known(node) && !is_read_write(node, text)) || doubt::is_misread(node, text) {
+            return Some(span(node));
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return None;
+            }
+        }
+    }
+}
+
+/// Where a node lies in its text.
+pub(super) fn span(node: Node<'_>) -> Span {
+    Span::new(node.start_byte(), node.end_byte())
+}
+
+/// Whether the node is of a kind that the reader gives a meaning to. Tokens are judged with the node they belong to.
+fn is_known(node: Node<'_>) -> bool {
+    if node.is_error() || node.is_missing() {
+        return false;
+    }
+    !node.is_named() || KNOWN.binary_search(&node.kind()).is_ok()
+}
+
+/// The grammar lacks the operator `<>` and sees a stray `>` in it.
+fn is_read_write(node: Node<'_>, text: &str) -> bool {
+    let before = node.start_byte().checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    node.is_error() && span(node).of(text) == Some(">") && before == Some(&b'<')
+}
+
+/// In alphabetical order.
+static KNOWN: &[&str] = &[
+    "ansi_c_string",
+    "arithmetic_expansion",
+    "array",
+    "binary_expression",
+    "brace_expression",
+    "c_style_for_statement",
+    "case_item",
+    "case_statement",
+    "command",
+    "command_name",
+    "command_substitution",
+    "comment",
+    "compound_statement",
+    "concatenation",
+    "declaration_command",
+    "do_group",
+    "elif_clause",
+    "else_clause",
+    "expansion",
+    "extglob_pattern",
+    "file_descriptor",
+    "file_redirect",
+    "for_statement",
+    "function_definition",
+    "heredoc_body",
+    "heredoc_content",
+    "heredoc_end",
+    "heredoc_redirect",
+    "heredoc_start",
+    "herestring_redirect",
+    "if_statement",
+    "list",
+    "negated_command",
+    "number",
+    "parenthesized_expression",
+    "pipeline",
+    "postfix_expression",
+    "process_substitution",
+    "program",
+    "raw_string",
+    "redirected_statement",
+    "regex",
+    "simple_expansion",
+    "special_variable_name",
+    "string",
+    "string_content",
+    "subscript",
+    "subshell",
+    "ternary_expression",
+    "test_command",
+    "test_operator",
+    "translated_string",
+    "unary_expression",
+    "unset_command",
+    "variable_assignment",
+    "variable_assignments",
+    "variable_name",
+    "while_statement",
+    "word",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::KNOWN;
+
+    #[test]
+    fn kinds_can_be_searched() {
+        assert!(KNOWN.is_sorted());
+    }
+}
