@@ -8,9 +8,11 @@
 )]
 
 mod suite {
+    mod command;
     mod hook;
     mod log;
     mod log_tampering;
+    mod secret;
     mod service;
     mod service_misuse;
     mod unicode;
@@ -21,12 +23,4 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
-//! Tests of the guard crate through its public interface.
-
-mod suite {
-    mod secret;
-//! Tests of the crate through its public interface, in one binary.
-
-mod suite {
-    mod command;
 }

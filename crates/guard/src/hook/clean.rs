@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::finding::Finding;
 use crate::hook::plan::Check;
 use crate::scanner::{FindingList, Scan, Scanner as _};
+use crate::secret::SecretScanner;
 use crate::unicode::UnicodeScanner;
 
 /// A scanner that cleans text, and the check it belongs to.
@@ -19,13 +20,20 @@ pub(super) struct Step {
 pub(super) enum Cleans {
     /// Characters that hide or mislead.
     Unicode(UnicodeScanner),
+    /// Credentials.
+    Secrets(SecretScanner),
 }
 
 impl Step {
     /// Looks at a text that stands under `key`, if under any.
-    fn scan(&self, _key: Option<&str>, text: &str) -> Scan {
+    fn scan(&self, key: Option<&str>, text: &str) -> Scan {
         match &self.cleans {
             Cleans::Unicode(scanner) => scanner.scan(text),
+            Cleans::Secrets(scanner) => match key {
+                // A document in a text has names of its own.
+                Some(key) if !text.trim_start().starts_with(['{', '[', '"']) => scanner.scan_field(key, text),
+                Some(_) | None => scanner.scan(text),
+            },
         }
     }
 }

@@ -43,7 +43,9 @@ impl Hook {
         };
         match (call, phase) {
             (Ok(None), _) => Decision::default(),
-            (Ok(Some(call)), HookPhase::PreTool) => pre::decide(self, &call),
+            (Ok(Some(call)), HookPhase::PreTool) => {
+                pre::decide(self, &call).unwrap_or_else(|unread| refuse(phase, unread))
+            }
             (Ok(Some(call)), HookPhase::PostTool) => post::decide(self, call),
             (Err(unread), _) => refuse(phase, unread),
         }

@@ -6,6 +6,7 @@ use crate::hook::config::Checks;
 use crate::hook::decision::{Action, HookPhase};
 use crate::hook::tool::ToolKind;
 use crate::scanner::ScannerId;
+use crate::secret::SecretScanner;
 use crate::severity::Severity;
 use crate::unicode::UnicodeScanner;
 
@@ -16,23 +17,30 @@ pub enum Check {
     ToolAllowlist,
     /// Requests to places that must not be reached.
     Ssrf,
+    /// What a shell command would do.
+    Command,
     /// Output of a check that passed becomes one line.
     Suppress,
     /// Characters in output that hide, mislead or command.
     Unicode,
+    /// Credentials in output.
+    Secrets,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::ToolAllowlist, Self::Ssrf, Self::Suppress, Self::Unicode];
+    pub const ALL: &[Self] =
+        &[Self::ToolAllowlist, Self::Ssrf, Self::Command, Self::Suppress, Self::Unicode, Self::Secrets];
 
     /// Whether a configuration asks for it.
     pub(super) fn is_enabled(self, checks: &Checks) -> bool {
         match self {
             Self::ToolAllowlist => checks.tool_allowlist.enabled,
             Self::Ssrf => checks.ssrf.enabled,
+            Self::Command => checks.command.enabled,
             Self::Suppress => checks.suppress,
             Self::Unicode => checks.unicode,
+            Self::Secrets => checks.secrets,
         }
     }
 
@@ -40,7 +48,8 @@ impl Check {
     pub(super) fn step(self, checks: &Checks) -> Option<Step> {
         let cleans = match self {
             Self::Unicode => Cleans::Unicode(UnicodeScanner::new()),
-            Self::ToolAllowlist | Self::Ssrf | Self::Suppress => return None,
+            Self::Secrets => Cleans::Secrets(SecretScanner::new()),
+            Self::ToolAllowlist | Self::Ssrf | Self::Command | Self::Suppress => return None,
         };
         self.is_enabled(checks).then_some(Step { check: self, cleans })
     }
@@ -48,7 +57,8 @@ impl Check {
     /// Whether a finding in output keeps it from the model.
     pub(super) const fn blocks_output(self) -> bool {
         match self {
-            Self::ToolAllowlist | Self::Ssrf | Self::Suppress | Self::Unicode => false,
+            Self::ToolAllowlist | Self::Ssrf | Self::Command => false,
+            Self::Suppress | Self::Unicode | Self::Secrets => false,
         }
     }
 
@@ -67,8 +77,9 @@ impl Check {
         match self {
             Self::Unicode if finding.severity == Severity::Critical => Action::CriticalSanitize,
             Self::Unicode => Action::Sanitize,
+            Self::Secrets => Action::Redact,
             Self::Suppress => Action::Suppress,
-            Self::ToolAllowlist | Self::Ssrf => Action::Block,
+            Self::ToolAllowlist | Self::Ssrf | Self::Command => Action::Block,
         }
     }
 
@@ -76,7 +87,8 @@ impl Check {
     pub(super) const fn metadata_keys(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Unicode => Some(("unicode_findings", "categories")),
-            Self::ToolAllowlist | Self::Ssrf | Self::Suppress => None,
+            Self::Secrets => Some(("secrets_redacted", "patterns")),
+            Self::ToolAllowlist | Self::Ssrf | Self::Command | Self::Suppress => None,
         }
     }
 }
@@ -142,6 +154,15 @@ pub const CHECKS: &[CheckRow] = &[
         effect: "denies requests to private places and metadata services, in commands and in fields such as `url`",
     },
     CheckRow {
+        check: Check::Command,
+        phase: HookPhase::PreTool,
+        tools: Tools::Shells,
+        default: true,
+        harness_key: "command_pretool.enabled",
+        scanner: ScannerId::CommandScanner,
+        effect: "denies commands that attack, leak or destroy, and those that cannot be understood",
+    },
+    CheckRow {
         check: Check::Suppress,
         phase: HookPhase::PostTool,
         tools: Tools::Shells,
@@ -158,6 +179,15 @@ pub const CHECKS: &[CheckRow] = &[
         harness_key: "unicode_posttool",
         scanner: ScannerId::UnicodeNormalizer,
         effect: "removes characters that hide, mislead or command",
+    },
+    CheckRow {
+        check: Check::Secrets,
+        phase: HookPhase::PostTool,
+        tools: Tools::All,
+        default: true,
+        harness_key: "secret_redact_posttool",
+        scanner: ScannerId::SecretRedactor,
+        effect: "masks credentials",
     },
 ];
 
