@@ -10,6 +10,7 @@
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
 //! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
+//! * [`CanaryScanner`]: a planted token, in any dress
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
@@ -29,6 +30,7 @@
 pub mod checks;
 mod clock;
 pub mod command;
+pub mod canary;
 mod edit;
 pub mod files;
 mod finding;
@@ -51,6 +53,7 @@ mod visible;
 pub use checks::{Check, Checks};
 pub use clock::{Clock, SystemClock};
 pub use command::CommandScanner;
+pub use canary::{CanaryScanner, CanaryToken};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use log::{FindingsLog, TraceId};
