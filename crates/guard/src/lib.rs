@@ -11,6 +11,7 @@
 //! * [`InjectionScanner`]: instructions to the model in what it reads
 //! * [`ClassifierScanner`]: the seam for a classifier of such instructions
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
+//! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`CanaryScanner`]: a planted token, in any dress
 //! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`Policy::judge`]: what findings lead to
@@ -32,6 +33,7 @@
 pub mod checks;
 mod clock;
 pub mod classifier;
+pub mod command;
 pub mod canary;
 pub mod command;
 mod edit;
@@ -44,13 +46,14 @@ pub mod leaves;
 pub mod log;
 pub mod injection;
 pub mod leaves;
+pub mod log;
 mod pipeline;
 mod policy;
 mod rule;
 pub mod rules;
 mod scanner;
-pub mod service;
 pub mod secret;
+pub mod service;
 mod severity;
 pub mod unicode;
 pub mod url;
@@ -58,6 +61,7 @@ mod visible;
 
 pub use checks::{Check, Checks};
 pub use clock::{Clock, SystemClock};
+pub use command::CommandScanner;
 pub use canary::{CanaryScanner, CanaryToken};
 pub use command::CommandScanner;
 pub use edit::{Edit, Edits};
@@ -76,8 +80,8 @@ pub use pipeline::{Pipeline, Report};
 pub use policy::{FailMode, Outcome, Policy};
 pub use rule::{Meaning, Rule};
 pub use scanner::{Scan, Scanner, ScannerId};
-pub use service::Service;
 pub use secret::SecretScanner;
+pub use service::Service;
 pub use severity::{Severity, UnknownSeverity};
 pub use unicode::UnicodeScanner;
 pub use url::UrlScanner;

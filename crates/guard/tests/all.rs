@@ -10,6 +10,7 @@
 )]
 
 mod suite {
+    mod command;
     mod hook;
     mod injection;
     mod log;
