@@ -1,13 +1,15 @@
 //! Scanners for what an agent reads, does and delivers; the findings they make; and what follows from them.
 //!
 //! One library for the host, for scans inside a sandbox and for tool hooks, so that the same text has the same findings
-//! everywhere. It is pure and deterministic: no network, no clock, no environment.
+//! everywhere. It is pure and deterministic: no network, no clock, no environment;
+//! only [`tirith`] starts a program when asked to.
 //!
 //! # Entry points
 //!
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
 //! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
+//! * [`tirith::check`]: a second opinion about a shell command, from a separate program
 //! * [`Policy::judge`]: what findings lead to
 //!
 //! # Invariants
@@ -27,6 +29,7 @@ mod policy;
 mod rule;
 mod scanner;
 mod severity;
+pub mod tirith;
 mod visible;
 
 pub use command::CommandScanner;
