@@ -1,4 +1,5 @@
 //! Behaviour of the crate through its public interface.
+//! Tests of the crate through its public interface, in one binary.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -25,4 +26,5 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
+    mod tirith;
 }
