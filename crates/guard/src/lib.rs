@@ -53,9 +53,9 @@ mod scanner;
 pub mod secret;
 pub mod service;
 mod severity;
+pub mod tirith;
 pub mod unicode;
 pub mod url;
-pub mod tirith;
 mod visible;
 
 pub use canary::{CanaryScanner, CanaryToken};

@@ -1,5 +1,4 @@
 //! Behaviour of the crate through its public interface.
-//! Tests of the crate through its public interface, in one binary.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,6 +17,7 @@ mod suite {
     mod secret;
     mod service;
     mod service_misuse;
+    mod tirith;
     mod unicode;
     mod unicode_clean;
     mod unicode_laws;
@@ -26,5 +26,4 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
-    mod tirith;
 }
