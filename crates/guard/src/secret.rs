@@ -46,9 +46,11 @@ impl SecretScanner {
 
     /// Looks at a string that stands under `name` in a document that was parsed elsewhere.
     pub fn scan_field(&self, name: &str, value: &str) -> Scan {
-        let mut hits = Hits::default();
-        scan_value(Some(name), value, |hit| hits.push(hit));
-        hits.into_scan()
+        hit::settled(value, |value| {
+            let mut hits = Hits::default();
+            scan_value(Some(name), value, |hit| hits.push(hit));
+            hits
+        })
     }
 }
 
@@ -58,18 +60,23 @@ impl Scanner for SecretScanner {
     }
 
     fn scan(&self, text: &str) -> Scan {
-        let looks_structured = text.trim_start().starts_with(['{', '[', '"']);
-        // An escape may hide the beginning of a token, so only a text without any can be passed by.
-        if looks_structured
-            && (text.contains('\\') || has_anchor(text))
-            && let Some(scan) = scan_json(text)
-        {
-            return scan;
-        }
-        let mut hits = Hits::default();
-        scan_text(text, |hit| hits.push(hit));
-        hits.into_scan()
+        hit::settled(text, look)
     }
+}
+
+/// Looks at a text once, in the way that suits it.
+fn look(text: &str) -> Hits {
+    let looks_structured = text.trim_start().starts_with(['{', '[', '"']);
+    // An escape may hide the beginning of a token, so only a text without any can be passed by.
+    if looks_structured
+        && (text.contains('\\') || has_anchor(text))
+        && let Some(hits) = look_at_json(text)
+    {
+        return hits;
+    }
+    let mut hits = Hits::default();
+    scan_text(text, |hit| hits.push(hit));
+    hits
 }
 
 fn has_anchor(text: &str) -> bool {
@@ -77,7 +84,7 @@ fn has_anchor(text: &str) -> bool {
 }
 
 /// Looks at the strings of a JSON document; none when it is not one.
-fn scan_json(text: &str) -> Option<Scan> {
+fn look_at_json(text: &str) -> Option<Hits> {
     let mut hits = Hits::default();
     leaves::visit_json(text, |leaf: &Leaf<'_>| {
         let to_source = |hit: Hit| Hit { span: leaf.to_source(hit.span), ..hit };
@@ -88,7 +95,7 @@ fn scan_json(text: &str) -> Option<Scan> {
         }
     })
     .ok()?;
-    Some(hits.into_scan())
+    Some(hits)
 }
 
 /// Looks at a string and, if it stands under a name, at what the name says about it.

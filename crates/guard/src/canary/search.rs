@@ -18,15 +18,15 @@ const WIDEST_GAP: usize = 256;
 pub(super) struct Search {
     /// Each with its last eight characters as a number, by number and then longest first.
     texts: Vec<(u64, Vec<u8>, Form)>,
-    /// One bit for each number, folded to twelve bits.
-    ends: [u64; 64],
+    /// One bit for each number, folded to fourteen bits.
+    ends: [u64; 256],
     /// The length of the longest text.
     longest: usize,
 }
 
 /// Which bit stands for the last eight characters.
 const fn place(last: u64) -> (usize, u32) {
-    let folded = last.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52;
+    let folded = last.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50;
     ((folded >> 6) as usize, (folded & 63) as u32)
 }
 
@@ -42,7 +42,7 @@ impl Search {
             texts.into_iter().filter_map(|(text, form)| Some((end(&text)?, text, form))).collect();
         texts.sort_by_key(|(end, text, _)| (*end, Reverse(text.len())));
         let longest = texts.iter().map(|(_, text, _)| text.len()).max()?;
-        let mut ends = [0; 64];
+        let mut ends = [0; 256];
         for (end, _, _) in &texts {
             let (word, bit) = place(*end);
             if let Some(word) = ends.get_mut(word) {

@@ -79,18 +79,45 @@ impl Hits {
         self.fixed.push(hit);
     }
 
+    /// What makes the text clean.
+    fn edits(&self) -> Edits {
+        let edit = |hit: &Hit| Edit { span: hit.span, replacement: hit.mask.clone() };
+        self.hits.iter().map(edit).collect()
+    }
+
     /// One finding and one edit per place.
-    pub(super) fn into_scan(self) -> Scan {
+    fn into_scan(self) -> Scan {
         let mut findings = FindingList::default();
-        let hits = apart(self.hits);
-        let mut reported: Vec<&Hit> = hits.iter().chain(&self.fixed).collect();
+        let mut reported: Vec<&Hit> = self.hits.iter().chain(&self.fixed).collect();
         reported.sort_by_key(|hit| (hit.span.start, hit.span.end));
         for hit in reported {
             findings.push(hit.finding());
         }
-        let edits = hits.into_iter().map(|hit| Edit { span: hit.span, replacement: hit.mask });
-        Scan { findings: findings.into_vec(), edits: edits.collect::<Edits>() }
+        Scan { findings: findings.into_vec(), edits: self.edits() }
     }
+}
+
+/// How often a text is looked at again after it was masked.
+const MOST_ROUNDS: usize = 8;
+
+/// What `look` finds in `text`, and in what is left of it after masking: a mask may stand where a name stood apart from a
+/// value, or turn what was broken into a document.
+pub(super) fn settled(text: &str, look: impl Fn(&str) -> Hits) -> Scan {
+    let mut hits = look(text);
+    hits.hits = apart(hits.hits);
+    for _ in 0..MOST_ROUNDS {
+        if hits.hits.is_empty() {
+            break;
+        }
+        let edits = hits.edits();
+        let more = look(&edits.apply(text)).hits;
+        if more.is_empty() {
+            break;
+        }
+        hits.hits.extend(more.into_iter().map(|hit| Hit { span: edits.to_original(hit.span), ..hit }));
+        hits.hits = apart(hits.hits);
+    }
+    hits.into_scan()
 }
 
 /// Joins hits that overlap: a token in a field called `token` is one secret, named by what is known best about it.

@@ -307,6 +307,15 @@ fn a_secret_in_a_key_is_reported_and_stays() {
     assert_eq!(masked(&text), (text.clone(), vec![("aws_access_key", Critical)]));
 }
 
+/// The backslash made the text no JSON; with the value around it gone, it is JSON, and an escape hides a name in it.
+#[test]
+fn what_masking_uncovers_is_masked_as_well() {
+    let text = r#"{"api_key": "super-secret\-12345678", "n": ["pass\u0077ord=q8w7e6r5"]}"#;
+    let once = masked(text).0;
+    assert_eq!(once, r#"{"api_key": "REDACTED", "n": ["pass\u0077ord=REDACTED"]}"#);
+    assert_eq!(masked(&once).0, once);
+}
+
 #[test]
 fn a_name_known_from_elsewhere_decides_as_well() {
     let scan = SecretScanner::new().scan_field("password", "my-super-secret-pass-1234");
