@@ -3,13 +3,14 @@
 mod hook;
 mod sandbox;
 mod scan;
+mod verify_findings;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fullsend_harness::value::Platform;
 
-pub(crate) use self::hook::{HookCommand, HookConfigArgs};
+pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};
 pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
     SandboxExecArgs, SandboxPolicyArgs,
@@ -17,6 +18,7 @@ pub(crate) use self::sandbox::{
 pub(crate) use self::scan::{
     ScanCommand, ScanCommandArgs, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs, ScanUrlArgs,
 };
+pub(crate) use self::verify_findings::VerifyFindingsArgs;
 use crate::environment;
 
 /// Run AI agents from declarative harnesses, and keep promises even when the model, the repository or a skill is

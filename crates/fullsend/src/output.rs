@@ -57,6 +57,11 @@ impl Output {
         Ok(stdout.flush()?)
     }
 
+    /// Prints one event as a line of JSON, at once.
+    pub(crate) fn line(&mut self, value: &serde_json::Value) -> Result<()> {
+        self.text(&format!("{value}\n"))
+    }
+
     /// Prints a remark, unless asked not to.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {

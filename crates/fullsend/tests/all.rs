@@ -29,10 +29,12 @@ mod suite {
     mod scan_context;
     mod scan_output;
     mod scan_text;
+    mod sandboxed_findings;
     mod schema;
     mod self_hosted;
     mod show;
     mod skill_graphs;
     mod start;
     mod users;
+    mod verify_findings;
 }

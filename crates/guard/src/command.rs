@@ -6,6 +6,7 @@
 
 mod code;
 mod detect;
+mod doubt;
 mod interpreter;
 mod names;
 mod paths;
@@ -125,6 +126,3 @@ fn printed_text(command: &script::Command) -> Option<script::Word> {
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -8,6 +8,7 @@ mod clean;
 mod config;
 mod decision;
 mod engine;
+pub mod matrix;
 mod plan;
 mod post;
 mod pre;
@@ -20,7 +21,7 @@ mod tool;
 
 pub use config::{
     AllowlistCheck, AskConfig, CanaryCheck, Checks, CommandCheck, ConfigError, HookConfig, HookFile, Limits,
-    MAX_INPUT_BYTES, SsrfCheck, TirithCheck,
+    MAX_INPUT_BYTES, PrivateHostEntry, SsrfCheck, TirithCheck,
 };
 pub use decision::{Action, Decision, HookPhase, Recorded};
 pub use engine::Hook;

@@ -27,13 +27,15 @@ mod takeover;
 mod templates;
 mod words;
 
-pub use rules::*;
+pub use rules::{
+    ACT_NO_RESTRICTIONS, ALL as RULES, BASE64_ENV_EXFIL, CAT_SECRETS_FILE, CHAT_TEMPLATE, CURL_WITH_CREDS,
+    DO_NOT_TELL, ENV_EXFIL_PRINTENV, FAKE_MESSAGE, HIDDEN_DIV, HIDDEN_HTML_COMMENT, HIDDEN_TEXT,
+    IGNORE_INSTRUCTIONS, IMAGE_EXFIL, MISLEADING_LINK, NEW_INSTRUCTIONS, PRETEND_YOU_ARE, PROMPT_LEAK,
+    ROLE_SWITCH, SECRET_EXFIL, SILENT_COMMAND, SYSTEM_PROMPT_OVERRIDE, TRANSLATE_AND_EXECUTE,
+};
 
 use crate::finding::Finding;
 use crate::scanner::{FindingList, Scan, Scanner, ScannerId};
-
-/// The rules of this scanner.
-pub use rules::ALL as RULES;
 
 /// Finds instructions to the model.
 #[derive(Clone, Copy, Debug, Default)]

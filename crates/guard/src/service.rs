@@ -41,6 +41,7 @@ use std::time::Duration;
 pub use client::ask;
 pub use error::{AskError, ServiceError};
 pub use open::SOCKET;
+pub use tool::tool_name;
 pub use wire::Reply;
 
 use self::ledger::Ledger;

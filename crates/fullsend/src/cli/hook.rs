@@ -30,6 +30,14 @@ pub(crate) enum HookCommand {
     /// Without a harness: the defaults. Every key of `security.sandbox_hooks` has its place in it; canary tokens are added by
     /// whoever plants them.
     Config(HookConfigArgs),
+    /// Decide for hooks in a sandbox, from outside it
+    ///
+    /// Listens on a socket in a directory that is to be mounted into the sandbox, read-only. Hooks whose configuration is
+    /// `{"service": "/path/to/the/socket"}` ask there. Findings go into a log that the sandbox does not see; SIGINT or SIGTERM
+    /// ends the service and the log. Prints one JSON object per line: `listening`, and `sealed` with the last hash of the log.
+    Serve(HookServeArgs),
+    /// Show which check runs when, on which tools, and where it is enforced
+    Matrix(HookMatrixArgs),
 }
 
 #[derive(Debug, Args)]
@@ -37,6 +45,34 @@ pub(crate) struct HookArgs {
     /// What is checked, as a JSON file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookServeArgs {
+    /// What is checked, as a JSON file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: PathBuf,
+    /// Where the socket goes: a directory for this alone, which is made if it is missing
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: PathBuf,
+    /// The findings log to write; a new file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) findings: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookMatrixArgs {
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = MatrixFormat::Markdown)]
+    pub(crate) format: MatrixFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MatrixFormat {
+    /// The reference page
+    Markdown,
+    /// One JSON object
+    Json,
 }
 
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueHint};
 use fullsend_guard::{FailMode, Severity};
 
-use super::{ReportFormat, RulesArgs};
+use super::{ReportFormat, RulesArgs, VerifyFindingsArgs};
 
 /// Said by every command that judges.
 const EXIT_CODES: &str = "Exit codes: 0 nothing that blocks, 2 usage error, 3 blocked.";
@@ -38,6 +38,11 @@ pub(crate) enum ScanCommand {
     /// text are searched too.
     #[command(after_help = EXIT_CODES)]
     Output(ScanOutputArgs),
+    /// Find out whether a log of findings is whole and unchanged
+    ///
+    /// Every line of the log carries a hash over itself and the line before, and the last line says how many there are. The
+    /// exit code is 1 when a line was changed, added or removed, or when the end is missing.
+    VerifyFindings(VerifyFindingsArgs),
     /// List what scans look for
     Rules(RulesArgs),
 }

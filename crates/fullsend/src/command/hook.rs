@@ -2,6 +2,8 @@
 
 mod answer;
 mod configure;
+mod matrix;
+mod serve;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,6 +19,8 @@ pub(crate) fn run(command: HookCommand, output: &mut Output) -> anyhow::Result<E
         HookCommand::PreTool(args) => Ok(answer::answer(HookPhase::PreTool, Ok(&args.config))),
         HookCommand::PostTool(args) => Ok(answer::answer(HookPhase::PostTool, Ok(&args.config))),
         HookCommand::Config(args) => configure::run(&args, output),
+        HookCommand::Serve(args) => serve::run(&args, output),
+        HookCommand::Matrix(args) => matrix::run(&args, output),
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) fn run(command: ScanCommand, output: &mut Output) -> Result<Exit> {
         ScanCommand::Url(args) => url::run(&args, output),
         ScanCommand::Command(args) => shell::run(&args, output),
         ScanCommand::Output(args) => outputs::run(&args, output),
+        ScanCommand::VerifyFindings(args) => super::verify_findings::run(&args, output),
         ScanCommand::Rules(args) => rules::run(&args, output),
     }
 }

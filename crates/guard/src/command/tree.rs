@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use super::doubt;
 use crate::finding::Span;
 
 /// The longest script that is parsed. What an agent types is a thousand times shorter.
@@ -35,16 +36,20 @@ pub(super) fn parse(text: &str) -> Result<Tree, Refusal> {
         if reports > MOST_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    let mut read = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+    let harmless = doubt::harmless(text);
+    let mut read = |at: usize, _| harmless.get(at..).unwrap_or_default();
     parser.parse_with_options(&mut read, None, Some(options)).ok_or(Refusal::TooMuchWork)
 }
 
-/// The first part of the tree that is no shell that this module knows.
+/// The first part of the tree that is no shell that this module knows, or that a shell would read otherwise.
 pub(super) fn first_unknown(tree: &Tree, text: &str) -> Option<Span> {
+    if let Some(doubt) = doubt::first(tree, text) {
+        return Some(doubt);
+    }
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        if !is_known(node) && !is_read_write(node, text) {
+        if (!is_known(node) && !is_read_write(node, text)) || doubt::is_misread(node, text) {
             return Some(span(node));
         }
         if cursor.goto_first_child() {
@@ -71,9 +76,10 @@ fn is_known(node: Node<'_>) -> bool {
     !node.is_named() || KNOWN.binary_search(&node.kind()).is_ok()
 }
 
-/// The grammar lacks the operator `<>` and sees a stray `<` in it.
+/// The grammar lacks the operator `<>` and sees a stray `>` in it.
 fn is_read_write(node: Node<'_>, text: &str) -> bool {
-    node.is_error() && span(node).of(text) == Some("<") && text.as_bytes().get(node.end_byte()) == Some(&b'>')
+    let before = node.start_byte().checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    node.is_error() && span(node).of(text) == Some(">") && before == Some(&b'<')
 }
 
 /// In alphabetical order.

@@ -33,7 +33,7 @@ pub(super) struct Unread {
 }
 
 impl Unread {
-    fn malformed(problem: &str) -> Self {
+    pub(super) fn malformed(problem: &str) -> Self {
         Self { finding: Finding::new(&MALFORMED_INPUT, None, format!("the hook input {problem}")) }
     }
 

@@ -4,13 +4,38 @@ use serde_json::{Map, Value};
 
 use crate::finding::Finding;
 use crate::hook::plan::Check;
-use crate::scanner::{FindingList, Scanner};
+use crate::scanner::{FindingList, Scan, Scanner as _};
+use crate::secret::SecretScanner;
+use crate::unicode::UnicodeScanner;
 
 /// A scanner that cleans text, and the check it belongs to.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) check: Check,
-    pub(super) scanner: Box<dyn Scanner>,
+    pub(super) cleans: Cleans,
+}
+
+/// What a step takes out of a text.
+#[derive(Debug)]
+pub(super) enum Cleans {
+    /// Characters that hide or mislead.
+    Unicode(UnicodeScanner),
+    /// Credentials.
+    Secrets(SecretScanner),
+}
+
+impl Step {
+    /// Looks at a text that stands under `key`, if under any.
+    fn scan(&self, key: Option<&str>, text: &str) -> Scan {
+        match &self.cleans {
+            Cleans::Unicode(scanner) => scanner.scan(text),
+            Cleans::Secrets(scanner) => match key {
+                // A document in a text has names of its own.
+                Some(key) if !text.trim_start().starts_with(['{', '[', '"']) => scanner.scan_field(key, text),
+                Some(_) | None => scanner.scan(text),
+            },
+        }
+    }
 }
 
 /// Cleans the texts in a value one by one.
@@ -43,23 +68,23 @@ impl<'a> Cleaner<'a> {
 
     /// Cleans every text in `value`. Its depth is limited by the reader.
     pub(super) fn clean(&mut self, value: &mut Value) {
-        self.walk(value, Place::Ordinary);
+        self.walk(None, value, Place::Ordinary);
     }
 
-    fn walk(&mut self, value: &mut Value, place: Place) {
+    fn walk(&mut self, key: Option<&str>, value: &mut Value, place: Place) {
         match value {
             Value::String(text) => {
-                if let Some(cleaned) = self.text(text, place) {
+                if let Some(cleaned) = self.text(key, text, place) {
                     *text = cleaned;
                     self.changed = true;
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(item, place)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.walk(key, item, place)),
             Value::Object(members) => {
                 let place = if is_image(members) { Place::Image } else { place };
                 for (name, member) in members.iter_mut() {
                     self.name_is_affected |= self.affects(name);
-                    self.walk(member, place);
+                    self.walk(Some(name), member, place);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -67,7 +92,7 @@ impl<'a> Cleaner<'a> {
     }
 
     /// The text without what was found; none when it stays as it is.
-    fn text(&mut self, text: &str, place: Place) -> Option<String> {
+    fn text(&mut self, key: Option<&str>, text: &str, place: Place) -> Option<String> {
         let encoded = place == Place::Image && is_encoded(text);
         let mut current: Option<String> = None;
         for (step, findings) in &mut self.steps {
@@ -76,10 +101,10 @@ impl<'a> Cleaner<'a> {
             }
             // What an earlier step has masked still counts.
             if current.is_some() && step.check.looks_at_original() {
-                step.scanner.scan(text).findings.into_iter().for_each(|finding| findings.push(finding));
+                step.scan(key, text).findings.into_iter().for_each(|finding| findings.push(finding));
             }
             let seen = current.as_deref().unwrap_or(text);
-            let scan = step.scanner.scan(seen);
+            let scan = step.scan(key, seen);
             let cleaned = (!scan.edits.is_empty()).then(|| scan.edits.apply(seen));
             scan.findings.into_iter().for_each(|finding| findings.push(finding));
             current = cleaned.or(current);
@@ -90,7 +115,7 @@ impl<'a> Cleaner<'a> {
     fn affects(&mut self, name: &str) -> bool {
         let mut affected = false;
         for (step, findings) in &mut self.steps {
-            let scan = step.scanner.scan(name);
+            let scan = step.scan(None, name);
             affected |= !scan.edits.is_empty();
             scan.findings.into_iter().for_each(|finding| findings.push(finding));
         }

@@ -1,12 +1,17 @@
 //! What a hook checks, as a file says it.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
 
+use fullsend_origin::HostPattern;
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::hook::tool::Runtime;
+use crate::log::TraceId;
 use crate::severity::Severity;
+use crate::url::{Allowed, AllowedHost, PrivateHost};
 
 /// The most input a hook reads unless configured otherwise.
 pub const MAX_INPUT_BYTES: usize = 10 * 1024 * 1024;
@@ -42,6 +47,9 @@ pub struct HookConfig {
     /// The log that findings are added to; for hooks that run outside of sandboxes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<PathBuf>,
+    /// The run that findings belong to; one is made up where none is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
 }
 
 /// What is checked. All of it, unless a file says otherwise, but for what needs something to check against.
@@ -124,16 +132,52 @@ impl Default for TirithCheck {
 pub struct SsrfCheck {
     /// Whether it is made.
     pub enabled: bool,
-    /// Hosts that requests may go to; any public one when the list is empty.
+    /// Hosts that are open to requests although their names are special: `host` or `host:port`, where the host may be `*.`
+    /// and a domain. What the egress policy lists belongs here.
     pub allowed_hosts: Vec<String>,
-    /// Hosts that requests may go to although their addresses are private.
-    pub private_hosts: Vec<String>,
+    /// Hosts that are open to requests although their addresses are not public.
+    pub private_hosts: Vec<PrivateHostEntry>,
+}
+
+/// A host that may have addresses which are not public.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrivateHostEntry {
+    /// The exact name or address.
+    pub host: String,
+    /// The addresses it may have, such as `10.1.0.0/16`.
+    pub network: String,
 }
 
 impl Default for SsrfCheck {
     fn default() -> Self {
         Self { enabled: true, allowed_hosts: Vec::new(), private_hosts: Vec::new() }
     }
+}
+
+impl SsrfCheck {
+    /// What the lists open.
+    pub(super) fn allowed(&self) -> Result<Allowed, ConfigError> {
+        let host = |entry: &String| {
+            AllowedHost::from_str(entry)
+                .map_err(|error| bad_host("checks.ssrf.allowed_hosts", entry, error.to_string()))
+        };
+        let private = |entry: &PrivateHostEntry| {
+            let key = "checks.ssrf.private_hosts";
+            let host = HostPattern::parse(&entry.host)
+                .map_err(|error| bad_host(key, &entry.host, error.to_string()))?;
+            let network = entry.network.parse::<IpNet>().map_err(|_| {
+                bad_host(key, &entry.network, "not a network such as `10.1.0.0/16`".to_owned())
+            })?;
+            Ok(PrivateHost { host, network })
+        };
+        let hosts = self.allowed_hosts.iter().map(host).collect::<Result<_, _>>()?;
+        Ok(Allowed::new(hosts, self.private_hosts.iter().map(private).collect::<Result<_, _>>()?))
+    }
+}
+
+fn bad_host(key: &'static str, entry: &str, problem: String) -> ConfigError {
+    ConfigError::BadHost { key, entry: entry.to_owned(), problem }
 }
 
 /// The check for canary tokens.
@@ -232,6 +276,19 @@ pub enum ConfigError {
         /// The entry.
         entry: String,
     },
+    /// A host or network that is none.
+    #[error("`{key}`: `{entry}`: {problem}")]
+    BadHost {
+        /// The key.
+        key: &'static str,
+        /// The entry.
+        entry: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The identifier of the run is none.
+    #[error("`trace_id` must be a UUID in lower case")]
+    BadTraceId,
     /// A canary that is too short to be told from ordinary text.
     #[error("`checks.canary.tokens`: token {number} is too short to be told from ordinary text")]
     ShortToken {
@@ -252,6 +309,7 @@ struct Raw {
     #[serde(default)]
     limits: Limits,
     findings: Option<PathBuf>,
+    trace_id: Option<String>,
     service: Option<PathBuf>,
 }
 
@@ -269,13 +327,15 @@ impl HookFile {
         match raw.service {
             None => {
                 let (runtime, checks) = (raw.runtime.unwrap_or_default(), raw.checks.unwrap_or_default());
-                let config = HookConfig { runtime, checks, limits: raw.limits, findings: raw.findings };
+                let Raw { limits, findings, trace_id, .. } = raw;
+                let config = HookConfig { runtime, checks, limits, findings, trace_id };
                 config.validate()?;
                 Ok(Self::Decide(Box::new(config)))
             }
             Some(_) if raw.checks.is_some() => Err(ConfigError::BesideService { key: "checks" }),
             Some(_) if raw.runtime.is_some() => Err(ConfigError::BesideService { key: "runtime" }),
             Some(_) if raw.findings.is_some() => Err(ConfigError::BesideService { key: "findings" }),
+            Some(_) if raw.trace_id.is_some() => Err(ConfigError::BesideService { key: "trace_id" }),
             Some(service) => {
                 absolute("service", &service)?;
                 Ok(Self::Ask(AskConfig { service, limits: raw.limits }))
@@ -298,6 +358,10 @@ impl HookConfig {
             None if self.checks.tirith.enabled => return Err(ConfigError::NoTirith),
             None => {}
         }
+        if self.trace_id.as_deref().is_some_and(|id| id.parse::<TraceId>().is_err()) {
+            return Err(ConfigError::BadTraceId);
+        }
+        self.checks.ssrf.allowed()?;
         let no_pattern = |entry: &&String| entry.contains('*') && server_prefix(entry).is_none();
         if let Some(entry) = self.checks.tool_allowlist.tools.iter().find(no_pattern) {
             return Err(ConfigError::BadPattern { entry: entry.clone() });

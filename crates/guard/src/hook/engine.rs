@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use crate::hook::call::{Call, Unread};
 use crate::hook::clean::Step;
-use crate::hook::config::HookConfig;
+use crate::hook::config::{ConfigError, HookConfig};
 use crate::hook::decision::{Action, Decision, HookPhase, Recorded};
 use crate::hook::{plan, post, pre, reply};
+use crate::url::Allowed;
 
 /// Decides about tool calls by one configuration.
 #[derive(Debug)]
@@ -14,13 +15,22 @@ pub struct Hook {
     pub(super) config: HookConfig,
     /// What cleans output, in the order of the plan.
     pub(super) steps: Vec<Step>,
+    /// What requests may reach although it is not public.
+    pub(super) allowed: Allowed,
 }
 
 impl Hook {
     /// A hook with this configuration.
-    pub fn new(config: HookConfig) -> Self {
+    pub fn new(config: HookConfig) -> Result<Self, ConfigError> {
+        config.validate()?;
         let steps = plan::CHECKS.iter().filter_map(|row| row.check.step(&config.checks)).collect();
-        Self { config, steps }
+        let allowed = config.checks.ssrf.allowed()?;
+        Ok(Self { config, steps, allowed })
+    }
+
+    /// What it was made with.
+    pub fn config(&self) -> &HookConfig {
+        &self.config
     }
 
     /// Decides about the call that `input` describes. Input that cannot be read denies.
@@ -33,7 +43,9 @@ impl Hook {
         };
         match (call, phase) {
             (Ok(None), _) => Decision::default(),
-            (Ok(Some(call)), HookPhase::PreTool) => pre::decide(self, &call),
+            (Ok(Some(call)), HookPhase::PreTool) => {
+                pre::decide(self, &call).unwrap_or_else(|unread| refuse(phase, unread))
+            }
             (Ok(Some(call)), HookPhase::PostTool) => post::decide(self, call),
             (Err(unread), _) => refuse(phase, unread),
         }

@@ -1,44 +1,64 @@
 //! Which check runs when, and on which tools: the one list that the engine follows and the documentation shows.
 
 use crate::finding::Finding;
-use crate::hook::clean::Step;
+use crate::hook::clean::{Cleans, Step};
 use crate::hook::config::Checks;
 use crate::hook::decision::{Action, HookPhase};
 use crate::hook::tool::ToolKind;
 use crate::scanner::ScannerId;
+use crate::secret::SecretScanner;
+use crate::severity::Severity;
+use crate::unicode::UnicodeScanner;
 
 /// A check around tool calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Check {
     /// Only tools in the list.
     ToolAllowlist,
+    /// Requests to places that must not be reached.
+    Ssrf,
+    /// What a shell command would do.
+    Command,
     /// Output of a check that passed becomes one line.
     Suppress,
+    /// Characters in output that hide, mislead or command.
+    Unicode,
+    /// Credentials in output.
+    Secrets,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::ToolAllowlist, Self::Suppress];
+    pub const ALL: &[Self] =
+        &[Self::ToolAllowlist, Self::Ssrf, Self::Command, Self::Suppress, Self::Unicode, Self::Secrets];
 
     /// Whether a configuration asks for it.
     pub(super) fn is_enabled(self, checks: &Checks) -> bool {
         match self {
             Self::ToolAllowlist => checks.tool_allowlist.enabled,
+            Self::Ssrf => checks.ssrf.enabled,
+            Self::Command => checks.command.enabled,
             Self::Suppress => checks.suppress,
+            Self::Unicode => checks.unicode,
+            Self::Secrets => checks.secrets,
         }
     }
 
     /// What cleans output, for checks that do.
-    pub(super) fn step(self, _checks: &Checks) -> Option<Step> {
-        match self {
-            Self::ToolAllowlist | Self::Suppress => None,
-        }
+    pub(super) fn step(self, checks: &Checks) -> Option<Step> {
+        let cleans = match self {
+            Self::Unicode => Cleans::Unicode(UnicodeScanner::new()),
+            Self::Secrets => Cleans::Secrets(SecretScanner::new()),
+            Self::ToolAllowlist | Self::Ssrf | Self::Command | Self::Suppress => return None,
+        };
+        self.is_enabled(checks).then_some(Step { check: self, cleans })
     }
 
     /// Whether a finding in output keeps it from the model.
     pub(super) const fn blocks_output(self) -> bool {
         match self {
-            Self::ToolAllowlist | Self::Suppress => false,
+            Self::ToolAllowlist | Self::Ssrf | Self::Command => false,
+            Self::Suppress | Self::Unicode | Self::Secrets => false,
         }
     }
 
@@ -53,16 +73,22 @@ impl Check {
     }
 
     /// What is done about a finding in output.
-    pub(super) const fn action(self, _finding: &Finding) -> Action {
+    pub(super) fn action(self, finding: &Finding) -> Action {
         match self {
-            Self::ToolAllowlist | Self::Suppress => Action::Suppress,
+            Self::Unicode if finding.severity == Severity::Critical => Action::CriticalSanitize,
+            Self::Unicode => Action::Sanitize,
+            Self::Secrets => Action::Redact,
+            Self::Suppress => Action::Suppress,
+            Self::ToolAllowlist | Self::Ssrf | Self::Command => Action::Block,
         }
     }
 
     /// Under which keys a reply counts findings, and names their rules.
     pub(super) const fn metadata_keys(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::ToolAllowlist | Self::Suppress => None,
+            Self::Unicode => Some(("unicode_findings", "categories")),
+            Self::Secrets => Some(("secrets_redacted", "patterns")),
+            Self::ToolAllowlist | Self::Ssrf | Self::Command | Self::Suppress => None,
         }
     }
 }
@@ -119,6 +145,24 @@ pub const CHECKS: &[CheckRow] = &[
         effect: "denies tools that the agent definition does not list",
     },
     CheckRow {
+        check: Check::Ssrf,
+        phase: HookPhase::PreTool,
+        tools: Tools::All,
+        default: true,
+        harness_key: "ssrf_pretool",
+        scanner: ScannerId::SsrfValidator,
+        effect: "denies requests to private places and metadata services, in commands and in fields such as `url`",
+    },
+    CheckRow {
+        check: Check::Command,
+        phase: HookPhase::PreTool,
+        tools: Tools::Shells,
+        default: true,
+        harness_key: "command_pretool.enabled",
+        scanner: ScannerId::CommandScanner,
+        effect: "denies commands that attack, leak or destroy, and those that cannot be understood",
+    },
+    CheckRow {
         check: Check::Suppress,
         phase: HookPhase::PostTool,
         tools: Tools::Shells,
@@ -126,6 +170,24 @@ pub const CHECKS: &[CheckRow] = &[
         harness_key: "context_suppress_posttool",
         scanner: ScannerId::ContextSuppress,
         effect: "shows the output of a check that passed as one line; not a security control",
+    },
+    CheckRow {
+        check: Check::Unicode,
+        phase: HookPhase::PostTool,
+        tools: Tools::All,
+        default: true,
+        harness_key: "unicode_posttool",
+        scanner: ScannerId::UnicodeNormalizer,
+        effect: "removes characters that hide, mislead or command",
+    },
+    CheckRow {
+        check: Check::Secrets,
+        phase: HookPhase::PostTool,
+        tools: Tools::All,
+        default: true,
+        harness_key: "secret_redact_posttool",
+        scanner: ScannerId::SecretRedactor,
+        effect: "masks credentials",
     },
 ];
 

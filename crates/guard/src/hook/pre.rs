@@ -1,57 +1,142 @@
 //! What is decided before a tool runs.
 
+use std::cell::OnceCell;
+
+use crate::command::{self, Analysis};
 use crate::finding::Finding;
-use crate::hook::call::Call;
+use crate::hook::call::{Call, Unread};
 use crate::hook::decision::{Action, Decision, HookPhase, Recorded};
 use crate::hook::engine::Hook;
 use crate::hook::plan::{self, Check};
-use crate::hook::reply;
 use crate::hook::rules::TOOL_BLOCKED;
+use crate::hook::{reply, shell_input};
+use crate::policy::{FailMode, Outcome, Policy};
+use crate::url;
 
 /// What a check says.
 #[derive(Debug, Default)]
 struct Verdict {
-    /// What was found.
-    findings: Vec<Finding>,
+    /// What was found, and whether it denies.
+    findings: Vec<(Finding, Action)>,
     /// Why the call must not happen.
     denial: Option<String>,
 }
 
 impl Verdict {
-    fn denied(finding: Finding, reason: String) -> Self {
-        Self { findings: vec![finding], denial: Some(reason) }
+    /// Records a finding that leaves the call alone.
+    fn warn(&mut self, finding: Finding) {
+        self.findings.push((finding, Action::Warn));
+    }
+
+    /// Denies for a finding. The first reason is the one that is told.
+    fn deny(&mut self, finding: Finding, reason: impl FnOnce(&Finding) -> String) {
+        self.denial.get_or_insert_with(|| reason(&finding));
+        self.findings.push((finding, Action::Block));
+    }
+}
+
+/// A call while it is looked at. Its commands are read once, however many checks need them.
+struct Inspected<'a> {
+    hook: &'a Hook,
+    call: &'a Call,
+    commands: Vec<String>,
+    analyses: OnceCell<Vec<Analysis>>,
+}
+
+impl Inspected<'_> {
+    fn analyses(&self) -> &[Analysis] {
+        self.analyses.get_or_init(|| self.commands.iter().map(|text| command::analyse(text)).collect())
     }
 }
 
 /// Runs the checks in order; the first that denies ends it.
-pub(super) fn decide(hook: &Hook, call: &Call) -> Decision {
+pub(super) fn decide(hook: &Hook, call: &Call) -> Result<Decision, Unread> {
+    let commands = commands_of(call)?;
+    let inspected = Inspected { hook, call, commands, analyses: OnceCell::new() };
     let mut recorded = Vec::new();
     for check in plan::checks_for(HookPhase::PreTool, &call.kind, &hook.config.checks) {
-        let verdict = run(check, hook, call);
-        let action = if verdict.denial.is_some() { Action::Block } else { Action::Warn };
-        recorded.extend(verdict.findings.into_iter().map(|finding| Recorded { finding, action }));
+        let verdict = run(check, &inspected);
+        recorded.extend(verdict.findings.into_iter().map(|(finding, action)| Recorded { finding, action }));
         if let Some(reason) = verdict.denial {
-            return reply::deny(&reason, recorded);
+            return Ok(reply::deny(&reason, recorded));
         }
     }
-    Decision { recorded, ..Decision::default() }
+    Ok(Decision { recorded, ..Decision::default() })
 }
 
-fn run(check: Check, hook: &Hook, call: &Call) -> Verdict {
+/// The commands of a shell call. Where the input is a text that is also JSON, the JSON is what a shell tool takes.
+fn commands_of(call: &Call) -> Result<Vec<String>, Unread> {
+    match call.inputs.last() {
+        Some(input) if call.kind.is_shell() => {
+            shell_input::commands(input).map_err(|_| Unread::malformed("has a command that is not a text"))
+        }
+        Some(_) | None => Ok(Vec::new()),
+    }
+}
+
+fn run(check: Check, inspected: &Inspected<'_>) -> Verdict {
     match check {
-        Check::ToolAllowlist => tool_allowlist(hook, call),
+        Check::ToolAllowlist => tool_allowlist(inspected),
+        Check::Ssrf => ssrf(inspected),
+        Check::Command => commands(inspected),
         // These look at output.
-        Check::Suppress => Verdict::default(),
+        Check::Suppress | Check::Unicode | Check::Secrets => Verdict::default(),
     }
 }
 
-fn tool_allowlist(hook: &Hook, call: &Call) -> Verdict {
-    if hook.config.checks.tool_allowlist.allows(&call.name) {
-        return Verdict::default();
+fn tool_allowlist(inspected: &Inspected<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    if !inspected.hook.config.checks.tool_allowlist.allows(&inspected.call.name) {
+        let name = inspected.call.shown_name();
+        verdict.deny(Finding::new(&TOOL_BLOCKED, None, format!("`{name}`")), |_| {
+            format!("Tool '{name}' is NOT in the allowlist; use one of the tools that this agent is given")
+        });
     }
-    let name = call.shown_name();
-    Verdict::denied(
-        Finding::new(&TOOL_BLOCKED, None, format!("`{name}`")),
-        format!("Tool '{name}' is NOT in the allowlist; use one of the tools that this agent is given"),
-    )
+    verdict
+}
+
+/// Judges every target that the call would request, in its commands and in its fields.
+fn ssrf(inspected: &Inspected<'_>) -> Verdict {
+    let allowed = &inspected.hook.allowed;
+    let requests = inspected.analyses().iter().flat_map(|analysis| &analysis.requests);
+    let of_commands = requests.filter_map(|request| match request.complete {
+        true => url::check_request(&request.target, allowed),
+        false => url::check_partial(&request.target, allowed),
+    });
+    let fields = inspected.call.inputs.iter().flat_map(url::requests_in);
+    let of_fields = fields.filter_map(|field| url::check_request(field.target, allowed));
+    let mut verdict = Verdict::default();
+    for finding in of_commands.chain(of_fields) {
+        if may_be_requested(&finding) {
+            verdict.warn(finding);
+        } else {
+            let reason =
+                |finding: &Finding| format!("SSRF blocked: {}; {}", finding.detail(), finding.rule.remedy);
+            verdict.deny(finding, reason);
+        }
+    }
+    verdict
+}
+
+/// What is only unusual, or not known in full, passes: the way out of the sandbox judges the connection itself.
+fn may_be_requested(finding: &Finding) -> bool {
+    finding.rule == &url::SUSPICIOUS_URL || finding.rule == &url::INCOMPLETE_TARGET
+}
+
+fn commands(inspected: &Inspected<'_>) -> Verdict {
+    let policy =
+        Policy { fail_mode: FailMode::Closed, fail_on: inspected.hook.config.checks.command.fail_on };
+    let mut verdict = Verdict::default();
+    for finding in inspected.analyses().iter().flat_map(|analysis| &analysis.findings) {
+        match policy.judge([finding]) {
+            Outcome::Blocked => verdict.deny(finding.clone(), command_reason),
+            Outcome::Warned | Outcome::Clean => verdict.warn(finding.clone()),
+        }
+    }
+    verdict
+}
+
+fn command_reason(finding: &Finding) -> String {
+    let severity = finding.severity.as_str().to_ascii_uppercase();
+    format!("Command [{severity}] {}: {}; {}", finding.rule.id, finding.detail(), finding.rule.remedy)
 }

@@ -1,15 +1,14 @@
 //! The rare words at which matchers start, found in one pass.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::iter;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
 use super::languages;
+use super::words::starts_word;
 use crate::finding::Span;
 use crate::fold::Folded;
-
-/// Texts from this length on are worth the table that takes longer to build and is faster to follow.
-const LONG: usize = 128 * 1024;
 
 /// What a matcher is asked when its anchor is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +112,7 @@ const ANCHORS: &[(Kind, &[&str])] = &[
         Kind::Send,
         &["send ", "post ", "upload", "exfiltrat", "email", "transmit", "forward ", "leak ", "submit"],
     ),
-    (Kind::Image, &["!["]),
+    (Kind::Image, &["](http"]),
     (Kind::Request, &["curl ", "wget ", "nc -", "nc $", "ncat ", "netcat "]),
     (
         Kind::SecretsFile,
@@ -173,7 +172,7 @@ const ANCHORS: &[(Kind, &[&str])] = &[
     (Kind::Comment, &["<!--"]),
     (Kind::Style, &["display", "visibility", "font-size", "opacity", " hidden"]),
     (Kind::Reference, &["[//]:", "[comment]:"]),
-    (Kind::Link, &["](http", "href="]),
+    (Kind::Link, &["[http", ">http"]),
     (Kind::Rot13, &["vtaber", "qvfertneq", "sbetrg", "vafgehpgvba"]),
     (
         Kind::Spaced,
@@ -181,32 +180,102 @@ const ANCHORS: &[(Kind, &[&str])] = &[
     ),
 ];
 
-/// The two forms of the automaton. Both are built when first needed: the small one in a fraction of a millisecond.
-static SMALL: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| build(AhoCorasickKind::ContiguousNFA));
-static LARGE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| build(AhoCorasickKind::DFA));
-static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| patterns().map(|(kind, _)| kind).collect());
+/// All anchors, by their first four bytes, and a filter for those.
+static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
 
-fn patterns() -> impl Iterator<Item = (Kind, String)> {
-    let ascii = ANCHORS.iter().flat_map(|(kind, words)| words.iter().map(|word| (*kind, (*word).to_owned())));
+/// How many words of 32 bits the filter has.
+const FILTER: usize = 1024;
+
+/// Finds anchors. Every four bytes of the text are looked up in a filter that fits into the nearest cache; hardly any pass
+/// it, and only then it is asked which anchor it is. An automaton would take longer to build than most texts to scan.
+#[derive(Debug)]
+struct Index {
+    filter: [u32; FILTER],
+    /// Ordered by the first four bytes; the longer of two comes first.
+    anchors: Vec<Anchor>,
+}
+
+#[derive(Debug)]
+struct Anchor {
+    gram: u32,
+    kind: Kind,
+    word: Cow<'static, str>,
+}
+
+impl Index {
+    fn new() -> Self {
+        let mut anchors: Vec<Anchor> = patterns()
+            .filter_map(|(kind, word)| Some(Anchor { gram: gram(word.as_bytes())?, kind, word }))
+            .collect();
+        anchors.sort_by_key(|anchor| (anchor.gram, Reverse(anchor.word.len())));
+        let mut filter = [0; FILTER];
+        for anchor in &anchors {
+            let (slot, bit) = place(anchor.gram);
+            if let Some(slot) = filter.get_mut(slot) {
+                *slot |= bit;
+            }
+        }
+        Self { filter, anchors }
+    }
+
+    fn may_start(&self, window: &[u8]) -> bool {
+        gram(window).is_some_and(|gram| {
+            let (slot, bit) = place(gram);
+            self.filter.get(slot).is_some_and(|slot| slot & bit != 0)
+        })
+    }
+
+    /// The longest anchor at `at`.
+    fn anchor_at(&self, text: &str, at: usize) -> Option<(Kind, Span)> {
+        let rest = text.as_bytes().get(at..)?;
+        let gram = gram(rest)?;
+        if rest.first().is_some_and(u8::is_ascii_alphabetic) && !starts_word(text, at) {
+            return None;
+        }
+        let from = self.anchors.partition_point(|anchor| anchor.gram < gram);
+        let alike = self.anchors.get(from..)?.iter().take_while(|anchor| anchor.gram == gram);
+        alike
+            .filter(|anchor| {
+                let start = rest.get(..anchor.word.len());
+                start.is_some_and(|start| start.eq_ignore_ascii_case(anchor.word.as_bytes()))
+            })
+            .map(|anchor| (anchor.kind, Span::new(at, at + anchor.word.len())))
+            .next()
+    }
+}
+
+/// The first four bytes as a number that is the same for both cases of a letter.
+fn gram(bytes: &[u8]) -> Option<u32> {
+    bytes.first_chunk::<4>().map(|start| u32::from_le_bytes(*start) | 0x2020_2020)
+}
+
+/// The word and bit of the filter that stand for a number.
+fn place(gram: u32) -> (usize, u32) {
+    let hash = gram.wrapping_mul(0x9e37_79b1) >> 17;
+    ((hash >> 5) as usize, 1 << (hash & 31))
+}
+
+fn patterns() -> impl Iterator<Item = (Kind, Cow<'static, str>)> {
+    let ascii =
+        ANCHORS.iter().flat_map(|(kind, words)| words.iter().map(|word| (*kind, Cow::Borrowed(*word))));
     // The text is folded, so what is looked for is folded too: half of a Cyrillic word looks Latin.
-    let foreign = languages::VERBS.iter().map(|verb| (Kind::Foreign, Folded::new(verb).text().to_owned()));
+    let foreign = languages::VERBS.iter().map(|verb| (Kind::Foreign, Folded::new(verb).into_text()));
     ascii.chain(foreign)
 }
 
-fn build(kind: AhoCorasickKind) -> Option<AhoCorasick> {
-    AhoCorasick::builder()
-        .kind(Some(kind))
-        .match_kind(MatchKind::LeftmostLongest)
-        .ascii_case_insensitive(true)
-        .prefilter(false)
-        .build(patterns().map(|(_, word)| word))
-        .ok()
-}
-
-/// Every anchor in `text`, in order.
+/// Every anchor in `text`, in order and apart from each other.
 pub(super) fn find(text: &str) -> impl Iterator<Item = (Kind, Span)> {
-    let automaton = if text.len() < LONG { &SMALL } else { &LARGE };
-    automaton.iter().flat_map(move |found| found.find_iter(text)).filter_map(|found| {
-        Some((*KINDS.get(found.pattern().as_usize())?, Span::new(found.start(), found.end())))
+    let index = &*INDEX;
+    let mut at = 0;
+    iter::from_fn(move || {
+        loop {
+            let rest = text.as_bytes().get(at..)?;
+            at += rest.windows(4).position(|window| index.may_start(window))?;
+            if let Some((kind, span)) = index.anchor_at(text, at) {
+                at = span.end;
+                return Some((kind, span));
+            }
+            at += 1;
+        }
     })
 }

@@ -19,30 +19,36 @@ fn command(text: &str, at: usize) -> &str {
     rest.get(..ends.unwrap_or(rest.len())).unwrap_or_default()
 }
 
-/// A variable that by its name holds a credential: its place in `line` and its name.
-fn credential(line: &str) -> Option<(usize, &str)> {
-    memchr::memchr_iter(b'$', line.as_bytes()).find_map(|at| {
-        let rest = line.get(at + 1..)?;
-        let rest = rest.strip_prefix('{').unwrap_or(rest).trim_start_matches([' ', '{']);
+/// How many variables of a command are looked at.
+const MOST_VARIABLES: usize = 12;
+
+/// A variable whose name has one of `parts` in it: its place in `line` and its name.
+fn variable<'line>(line: &'line str, parts: &[&str]) -> Option<(usize, &'line str)> {
+    memchr::memchr_iter(b'$', line.as_bytes()).take(MOST_VARIABLES).find_map(|at| {
+        let rest = line.get(at + 1..)?.trim_start_matches([' ', '{']);
         let rest = rest.strip_prefix("secrets.").or_else(|| rest.strip_prefix("env:")).unwrap_or(rest);
         let length =
             rest.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-        let name = rest.get(..length)?;
-        let upper = name.to_ascii_uppercase();
-        let holds = [
-            "TOKEN",
-            "SECRET",
-            "PASSWORD",
-            "PASSWD",
-            "API_KEY",
-            "APIKEY",
-            "CREDENTIAL",
-            "PRIVATE_KEY",
-            "ACCESS_KEY",
-        ];
-        holds.iter().any(|part| upper.contains(part)).then_some((at, name))
+        let name = rest.get(..length).filter(|name| name.len() > 2)?;
+        let holds = |part: &&str| {
+            name.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
+        };
+        parts.iter().any(holds).then_some((at, name))
     })
 }
+
+/// What names of variables that hold a credential have in them.
+const CREDENTIALS: &[&str] = &[
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "API_KEY",
+    "APIKEY",
+    "CREDENTIAL",
+    "PRIVATE_KEY",
+    "ACCESS_KEY",
+];
 
 /// `curl`, `wget` or `nc` with a credential; `at` is where the program's name starts.
 pub(super) fn request(text: &str, at: usize) -> Option<Match> {
@@ -51,7 +57,7 @@ pub(super) fn request(text: &str, at: usize) -> Option<Match> {
         return None;
     }
     let line = command(text, at);
-    let (place, name) = credential(line)?;
+    let (place, name) = variable(line, CREDENTIALS)?;
     let before = line.get(..place).unwrap_or_default();
     let severity = if authenticates(before, line) { Severity::Low } else { Severity::Critical };
     let detail = format!("{} with ${name}", program.text);
@@ -128,19 +134,7 @@ pub(super) fn base64(text: &str, at: usize) -> Option<Match> {
         return None;
     }
     let line = command(text, at);
-    let dollar = memchr::memchr_iter(b'$', line.as_bytes()).find_map(|place| {
-        let rest = line.get(place + 1..)?;
-        let rest = rest.strip_prefix('{').unwrap_or(rest);
-        let name = rest.get(
-            ..rest.bytes().take(64).take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count(),
-        )?;
-        let upper = name.to_ascii_uppercase();
-        ["KEY", "TOKEN", "SECRET", "PASSWORD"]
-            .iter()
-            .any(|part| upper.contains(part))
-            .then_some((place, name))
-    });
-    let (place, name) = dollar?;
+    let (place, name) = variable(line, &["KEY", "TOKEN", "SECRET", "PASSWORD"])?;
     let detail = format!("base64 of ${name}");
     let span = Span::new(at, text.floor_char_boundary(at + place + 1 + name.len()));
     Some(Match::new(&BASE64_ENV_EXFIL, span).with_detail(detail))

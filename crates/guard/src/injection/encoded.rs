@@ -63,7 +63,7 @@ fn wrapped_end(bytes: &[u8], start: usize, mut end: usize) -> usize {
 
 fn decode_run(run: &[u8], span: Span, each: &mut impl FnMut(Payload)) {
     let digits: Vec<u8> = run.iter().copied().filter(|byte| is_digit(*byte)).collect();
-    if digits.len() % 2 == 0 && digits.iter().all(u8::is_ascii_hexdigit) {
+    if digits.len().is_multiple_of(2) && digits.iter().all(u8::is_ascii_hexdigit) {
         let decoded: Vec<u8> = digits.chunks_exact(2).filter_map(hex_byte).collect();
         if let Some(text) = readable(&decoded) {
             each(Payload { span, via: "hex", text });

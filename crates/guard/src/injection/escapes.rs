@@ -87,9 +87,10 @@ fn number(bytes: &[u8], radix: u32, end: u8) -> Option<(char, usize)> {
     Some((char::from_u32(value)?, length + 1))
 }
 
-/// The line around `at` with its letters turned by thirteen.
-pub(super) fn rot13(text: &str, at: Span) -> Option<Payload> {
-    let span = line_around(text, at, REACH);
+/// The line around `at`, not before `from`, with its letters turned by thirteen.
+pub(super) fn rot13(text: &str, at: Span, from: usize) -> Option<Payload> {
+    let line = line_around(text, at, REACH);
+    let span = Span::new(line.start.max(from), line.end);
     let turn = |character: char| match character {
         'a'..='m' | 'A'..='M' => char::from_u32(u32::from(character) + 13).unwrap_or(character),
         'n'..='z' | 'N'..='Z' => char::from_u32(u32::from(character) - 13).unwrap_or(character),

@@ -40,6 +40,9 @@ const SECRETS: &[&str] = &[
 ];
 const KEYS: &[&str] = &["api", "secret", "private", "access", "ssh", "environment", "auth", "aws"];
 
+/// How far the parts of an image are looked for.
+const REACH: usize = 400;
+
 /// "send the API key to https://…"; `at` is where the verb starts.
 pub(super) fn send(text: &str, at: usize) -> Option<Match> {
     let verb = word_at(text, at);
@@ -86,15 +89,21 @@ fn secret_in(words: &Words<'_>) -> Option<usize> {
     })
 }
 
-/// An image whose address has a slot for a secret; `at` is the `![`.
+/// An image whose address has a slot for a secret; `at` is the `](` before the address.
 pub(super) fn image(text: &str, at: usize) -> Option<Match> {
-    let window = text.get(at..text.floor_char_boundary(text.len().min(at + 600)))?;
-    let open = window.find("](")?;
-    let target = window.get(open + 2..)?;
-    let target = target.get(..target.find([')', '\n'])?)?;
-    let query = target.get(target.find('?')?..)?.to_ascii_lowercase();
+    let target = text.get(at + 2..text.floor_char_boundary(text.len().min(at + REACH)))?;
+    let question = memchr::memchr3(b'?', b')', b'\n', target.as_bytes())?;
+    let query = target.get(question..)?.strip_prefix('?')?;
+    let query = query.get(..memchr::memchr2(b')', b'\n', query.as_bytes())?)?;
+    let label = text.get(text.floor_char_boundary(at.saturating_sub(REACH))..at)?;
+    let start = at - label.len() + label.rfind('[')?;
+    if start == 0 || text.as_bytes().get(start - 1) != Some(&b'!') {
+        return None;
+    }
+    let end = at + 2 + question + 1 + query.len();
+    let query = query.to_ascii_lowercase();
     let slot = ["{", "$", "<", "[", "%7b", "..."].iter().any(|mark| query.contains(mark));
-    let noun = [
+    let nouns = [
         "secret",
         "token",
         "password",
@@ -106,11 +115,8 @@ pub(super) fn image(text: &str, at: usize) -> Option<Match> {
         "data",
         "summary",
         "message",
-    ]
-    .iter()
-    .any(|noun| query.contains(noun));
-    let badge = target.contains("badge") || target.contains("shields");
-    let end = at + open + 2 + target.len();
-    (slot && noun && !badge && target.starts_with("http"))
-        .then(|| Match::new(&IMAGE_EXFIL, Span::new(at, end)))
+    ];
+    let noun = nouns.iter().any(|noun| query.contains(noun));
+    let badge = target.get(..question).is_some_and(|path| path.contains("badge") || path.contains("shields"));
+    (slot && noun && !badge).then(|| Match::new(&IMAGE_EXFIL, Span::new(start - 1, end)))
 }

@@ -9,7 +9,6 @@ use super::rules::{
     CHAT_TEMPLATE, ENV_EXFIL_PRINTENV, FAKE_MESSAGE, HIDDEN_DIV, HIDDEN_HTML_COMMENT, HIDDEN_TEXT,
     MISLEADING_LINK,
 };
-use super::words::starts_word;
 use super::{
     commands, encoded, escapes, exfiltration, languages, links, overrides, persona, secrecy, takeover,
     templates,
@@ -36,18 +35,22 @@ fn read_layer(original: &str, depth: usize, budget: &mut usize) -> Vec<Match> {
     let mut layer = Layer::default();
     let mut last_payload = 0;
     for (kind, at) in anchors::find(text) {
-        match kind {
-            Kind::Comment => layer.blocks.comment(text, at),
-            Kind::Style => layer.blocks.style(text, at),
-            Kind::Reference => layer.blocks.reference(text, at),
-            Kind::Rot13 | Kind::Spaced if at.start >= last_payload => {
-                let payload =
-                    if kind == Kind::Rot13 { escapes::rot13(text, at) } else { escapes::spaced(text, at) };
-                last_payload = payload.as_ref().map_or(at.end, |payload| payload.span.end);
-                layer.payloads.extend(payload);
-            }
-            Kind::Rot13 | Kind::Spaced => {}
-            _ => layer.matches.extend(matched(text, kind, at)),
+        if kind == Kind::Comment {
+            layer.blocks.comment(text, at);
+        } else if kind == Kind::Style {
+            layer.blocks.style(text, at);
+        } else if kind == Kind::Reference {
+            layer.blocks.reference(text, at);
+        } else if !matches!(kind, Kind::Rot13 | Kind::Spaced) {
+            layer.matches.extend(matched(text, kind, at));
+        } else if at.start >= last_payload {
+            let payload = if kind == Kind::Rot13 {
+                escapes::rot13(text, at, last_payload)
+            } else {
+                escapes::spaced(text, at)
+            };
+            last_payload = payload.as_ref().map_or(at.end, |payload| payload.span.end);
+            layer.payloads.extend(payload);
         }
     }
     layer.matches.sort_by_key(|found| found.span);
@@ -66,7 +69,6 @@ fn read_layer(original: &str, depth: usize, budget: &mut usize) -> Vec<Match> {
 
 /// What the matcher for an anchor finds.
 fn matched(text: &str, kind: Kind, at: Span) -> Option<Match> {
-    let word = starts_word(text, at.start);
     match kind {
         Kind::Foreign => languages::find(text, at),
         Kind::Image => exfiltration::image(text, at.start),
@@ -74,9 +76,8 @@ fn matched(text: &str, kind: Kind, at: Span) -> Option<Match> {
         Kind::Marker => templates::marker(text, at),
         Kind::Tag => templates::tag(text, at),
         Kind::Turn => templates::turn(text, at),
-        Kind::Link if text.as_bytes().get(at.start) == Some(&b']') => links::markdown(text, at),
+        Kind::Link if text.as_bytes().get(at.start) == Some(&b'[') => links::markdown(text, at),
         Kind::Link => links::html(text, at),
-        _ if !word => None,
         Kind::Override => overrides::find(text, at.start).or_else(|| languages::shared(text, at.start)),
         Kind::Expired => overrides::expired(text, at.start),
         Kind::SystemPrompt => takeover::system_prompt(text, at.start),

@@ -4,23 +4,26 @@ use super::found::Match;
 use super::rules::MISLEADING_LINK;
 use crate::finding::Span;
 
-/// A markdown link; `at` is the `](` and the start of the target.
+/// How far the parts of a link are looked for.
+const REACH: usize = 300;
+
+/// A markdown link; `at` is the `[` and the start of the address it shows.
 pub(super) fn markdown(text: &str, at: Span) -> Option<Match> {
-    let from = text.floor_char_boundary(at.start.saturating_sub(200));
-    let before = text.get(from..at.start)?;
-    let open = before.rfind('[')?;
-    let label = before.get(open + 1..)?;
-    let target = text.get(at.start + 2..text.ceil_char_boundary(text.len().min(at.start + 300)))?;
-    compare(label, target, Span::new(from + open, at.end))
+    let window = text.get(at.start + 1..text.floor_char_boundary(text.len().min(at.end + REACH)))?;
+    let close = memchr::memchr2(b']', b'\n', window.as_bytes())?;
+    let target = window.get(close..)?.strip_prefix("](")?;
+    compare(window.get(..close)?, target, Span::new(at.start, at.start + 1 + close))
 }
 
-/// An HTML link; `at` is the `href=`.
+/// An HTML link; `at` is the `>` before the address it shows.
 pub(super) fn html(text: &str, at: Span) -> Option<Match> {
-    let window = text.get(at.end..text.ceil_char_boundary(text.len().min(at.end + 400)))?;
-    let target = window.trim_start_matches(['"', '\'']);
-    let label = window.get(window.find('>')? + 1..)?;
+    let from = text.floor_char_boundary(at.start.saturating_sub(REACH));
+    let tag = text.get(from..at.start)?;
+    let tag = tag.get(tag.rfind('<')?..)?;
+    let target = tag.get(tag.find("href=")? + 5..)?.trim_start_matches(['"', '\'']);
+    let label = text.get(at.start + 1..text.floor_char_boundary(text.len().min(at.end + REACH)))?;
     let label = label.get(..label.find('<')?)?;
-    compare(label, target, at)
+    compare(label, target, Span::new(at.start + 1, at.start + 1 + label.len()))
 }
 
 fn compare(label: &str, target: &str, span: Span) -> Option<Match> {

@@ -45,8 +45,6 @@ const TECHNICAL_NOUNS: &[&str] = &[
     "context",
     "message",
     "messages",
-    "request",
-    "requests",
     "conversation",
     "task",
     "tasks",

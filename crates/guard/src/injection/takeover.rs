@@ -46,7 +46,9 @@ pub(super) fn system_prompt(text: &str, at: usize) -> Option<Match> {
 
 /// "print your system prompt", "repeat your instructions".
 fn leak(text: &str, object: &Word<'_>, before: &Words<'_>, owned: usize) -> Option<Match> {
-    if !before.is(owned, &["your"]) && !(owned == 1 && before.is(owned, &["the"])) {
+    let your = before.is(owned, &["your"]);
+    let the = owned == 1 && before.is(owned, &["the"]);
+    if !(your || the) {
         return None;
     }
     let verbs = [
@@ -54,7 +56,6 @@ fn leak(text: &str, object: &Word<'_>, before: &Words<'_>, owned: usize) -> Opti
         "expose",
     ];
     let verb = before.as_slice().iter().skip(owned + 1).take(4).find(|word| word.is(&verbs))?;
-    let your = before.is(owned, &["your"]);
     let severity = if your && starts_clause(text, verb.start) { Severity::High } else { Severity::Medium };
     Some(Match::new(&PROMPT_LEAK, Span::new(verb.start, object.end)).with_severity(severity))
 }
@@ -108,11 +109,11 @@ pub(super) fn translate(text: &str, at: usize) -> Option<Match> {
     let line = line.get(..memchr::memchr(b'\n', line.as_bytes()).unwrap_or(line.len())).unwrap_or_default();
     let after = Words::after(line, verb.text.len());
     let pairs = after.as_slice().windows(2);
-    let run = pairs.filter_map(|pair| match pair {
+    let mut run = pairs.filter_map(|pair| match pair {
         [and, run] if and.is(&["and", "then"]) && run.is(&["execute", "run", "eval", "exec"]) => Some(run),
         _ => None,
     });
-    let run = run.last()?;
+    let run = run.next_back()?;
     let severity = if starts_clause(text, at) { Severity::High } else { Severity::Medium };
     Some(Match::new(&TRANSLATE_AND_EXECUTE, Span::new(at, at + run.end)).with_severity(severity))
 }

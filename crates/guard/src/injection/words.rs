@@ -154,8 +154,9 @@ pub(super) fn line_around(text: &str, span: Span, reach: usize) -> Span {
 fn word_length(bytes: &[u8]) -> usize {
     let mut length = 0;
     while let Some(byte) = bytes.get(length) {
-        let apostrophe = *byte == b'\'' && bytes.get(length + 1).is_some_and(u8::is_ascii_alphabetic);
-        if !is_word_byte(*byte) && !(apostrophe && length > 0) {
+        let apostrophe =
+            *byte == b'\'' && length > 0 && bytes.get(length + 1).is_some_and(u8::is_ascii_alphabetic);
+        if !is_word_byte(*byte) && !apostrophe {
             break;
         }
         length += 1;

@@ -173,20 +173,19 @@ impl<'t> Name<'t> {
     /// A value without quotes.
     fn bare(&self, at: usize, tight: bool, runs: &mut Runs) -> Option<Value> {
         let bytes = self.text.as_bytes();
-        let mut run = runs.end(bytes, at, Class::Bare);
+        let first = runs.end(bytes, at, Class::Bare);
+        let mut run = first;
         if self.text.get(at..run + 1).is_some_and(field::is_scheme) {
             run = runs.end(bytes, run + 1, Class::Bare);
         }
         let line_at = self.line_start();
         let on_its_own = tight && line_at && matches!(bytes.get(run), None | Some(b'\n' | b'\r' | b' '));
-        let stop = |byte: &u8| matches!(byte, b',' | b';' | b'&' | b')' | b'|');
-        let end = match bytes.get(at..run)?.iter().position(stop) {
-            Some(length) if !on_its_own => at + length,
-            Some(_) | None => run,
-        };
+        let end = if on_its_own || run > first { run } else { runs.end(bytes, at, Class::Listed) };
         let before =
-            self.text.get(..self.span.start)?.trim_end_matches([' ', '\t', '\n', '\r']).bytes().last();
-        let argument = matches!(before, Some(b'(' | b',')) || matches!(bytes.get(end), Some(b')'));
+            self.text.get(..self.span.start)?.trim_end_matches([' ', '\t', '\n', '\r']).bytes().next_back();
+        // A type, with the value after it, is no value either.
+        let is_type = bytes.get(end..)?.starts_with(b" = ");
+        let argument = is_type || matches!(before, Some(b'(' | b',')) || matches!(bytes.get(end), Some(b')'));
         let ends_line = || {
             let next = end + blanks(self.text, end);
             matches!(bytes.get(next), None | Some(b'\n' | b'\r' | b'#' | b'"' | b'\'' | b'\\'))
@@ -238,7 +237,10 @@ fn find_netrc(name: &Name<'_>) -> Option<Hit> {
     let rest = name.text.get(start..)?;
     let length = rest.find(char::is_whitespace).unwrap_or(rest.len());
     let secret = rest.get(..length)?;
-    let real = secret.chars().count() >= 4 && !super::value::is_placeholder(secret);
+    let real = secret.chars().count() >= 4
+        && !secret.contains(['{', '}', '<', '>', '$'])
+        && !super::value::is_placeholder(secret);
     let hit = Hit::new(&rules::NETRC_PASSWORD, Span::new(start, start + length), "after a login");
-    real.then(|| if super::check::is_example(secret) { hit.severity(Severity::Low) } else { hit })
+    let chosen = secret.bytes().any(|byte| !byte.is_ascii_lowercase());
+    real.then(|| if !chosen || super::check::is_example(secret) { hit.severity(Severity::Low) } else { hit })
 }

@@ -31,6 +31,9 @@ pub(super) fn find(name: &str, value: &str, written: Written, rule: &'static Rul
         return Some(Hit::new(rule, whole, "digits under a bare KEY").severity(Severity::Low));
     }
     let severity = value::judge(promise, value, written)?;
+    if severity <= Severity::Medium && echoes(name, value) {
+        return None;
+    }
     let header =
         name.len() > 2 && name.as_bytes().get(..2).is_some_and(|start| start.eq_ignore_ascii_case(b"x-"));
     let rule = if header { &rules::AUTH_HEADER } else { rule };
@@ -39,6 +42,15 @@ pub(super) fn find(name: &str, value: &str, written: Written, rule: &'static Rul
         Severity::Info | Severity::Low | Severity::Medium => "a chosen value under a name that says secret",
     };
     Some(Hit::new(rule, whole, note).severity(severity))
+}
+
+/// Whether a value only repeats its name, as constants for names do.
+fn echoes(name: &str, value: &str) -> bool {
+    let letters = |text: &str| {
+        text.bytes().filter(u8::is_ascii_alphabetic).map(|byte| byte.to_ascii_lowercase()).collect::<Vec<_>>()
+    };
+    let (name, value) = (letters(name), letters(value.get(..80).unwrap_or(value)));
+    value.len() >= 6 && memchr::memmem::find(&name, &value).is_some()
 }
 
 /// Values whose name and form together say exactly what they are.

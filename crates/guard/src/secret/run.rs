@@ -19,9 +19,11 @@ pub(super) enum Class {
     Base64,
     /// Anything that an unquoted value may hold.
     Bare,
+    /// The same, up to what parts one value from the next.
+    Listed,
 }
 
-const CLASSES: usize = 8;
+const CLASSES: usize = 9;
 
 impl Class {
     /// Whether it holds `byte`.
@@ -35,6 +37,7 @@ impl Class {
             Self::Hex => byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'),
             Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='),
             Self::Bare => byte > b' ' && byte != 0x7f && !matches!(byte, b'"' | b'\'' | b'`' | b'\\'),
+            Self::Listed => Self::Bare.has(byte) && !matches!(byte, b',' | b';' | b'&' | b')' | b'|'),
         }
     }
 }

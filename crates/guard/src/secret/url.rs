@@ -48,8 +48,7 @@ pub(super) fn find_password(text: &str, colon: usize) -> Option<Hit> {
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
         .count();
     let scheme = text.get(colon - scheme_length..colon)?;
-    let driver = scheme.to_ascii_lowercase();
-    let is_store = STORES.iter().any(|store| driver == *store || driver.starts_with(&format!("{store}+")));
+    let is_store = is_store(scheme);
     bytes.get(colon - scheme_length).filter(|_| scheme_length > 0)?.is_ascii_alphabetic().then_some(())?;
     let authority_at = colon + "://".len();
     let (user, password) = user_info(bytes, authority_at, is_store)?;
@@ -63,6 +62,12 @@ pub(super) fn find_password(text: &str, colon: usize) -> Option<Hit> {
     let hit = Hit::new(rule, span, "between the user and the host");
     let example = word || host_is_example(text.get(authority_at + password + 1..)?);
     Some(if example { hit.severity(Severity::Low) } else { hit })
+}
+
+/// Whether a scheme is that of a store, with or without a driver as in `postgresql+asyncpg`.
+fn is_store(scheme: &str) -> bool {
+    let is = |name: &str| STORES.iter().any(|store| name.eq_ignore_ascii_case(store));
+    is(scheme) || scheme.split_once('+').is_some_and(|(name, _driver)| is(name))
 }
 
 /// Where, after the start of the authority, the user's name and the password end.

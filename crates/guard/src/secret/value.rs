@@ -30,7 +30,11 @@ pub(super) fn judge(promise: Promise, value: &str, written: Written) -> Option<S
         return None;
     }
     let random = profile.is_random() && profile.length >= 16;
-    if written != Written::Quoted && is_code(value, random) {
+    // A word that begins like a type and stands among arguments is one, however many letters and digits it mixes.
+    let names_type = written == Written::Argument
+        && value.starts_with(|first: char| first.is_ascii_uppercase())
+        && profile.digits < 6;
+    if written != Written::Quoted && (names_type || is_code(value, random)) {
         return None;
     }
     match promise {

@@ -1,7 +1,7 @@
 //! The answer where there is no decision.
 
 use super::wire::Reply;
-use crate::hook::HookPhase;
+use crate::hook::{HookPhase, failure};
 
 /// Why the service denies by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,31 +19,15 @@ pub(super) enum Denied {
 impl Denied {
     const fn reason(self) -> &'static str {
         match self {
-            Self::Fault => "fullsend: the check of this tool call failed, so it is denied",
-            Self::NotRecorded => {
-                "fullsend: the findings of this tool call could not be recorded, so it is denied"
-            }
-            Self::Flooded => {
-                "fullsend: this run has more findings than are recorded, so every tool call is denied"
-            }
-            Self::TooLong => "fullsend: the checked output of this tool call is too long, so it is withheld",
+            Self::Fault => "the check of this tool call failed",
+            Self::NotRecorded => "the findings of this tool call could not be recorded",
+            Self::Flooded => "this run has more findings than are recorded",
+            Self::TooLong => "the checked output of this tool call is too long",
         }
     }
 
-    /// What the hook prints: exit code 2 and a JSON object, each of which agent runtimes take for a denial.
+    /// What the hook prints. For output it ends the run: a block alone would not keep the output from the model.
     pub(super) fn reply(self, phase: HookPhase) -> Reply {
-        let reason = self.reason();
-        let mut denial = serde_json::json!({ "decision": "block", "reason": reason });
-        if phase == HookPhase::PreTool {
-            let specific = serde_json::json!({
-                "hookEventName": "PreToolUse",
-                "permissionDecision": "deny",
-                "permissionDecisionReason": reason,
-            });
-            if let Some(members) = denial.as_object_mut() {
-                members.insert("hookSpecificOutput".to_owned(), specific);
-            }
-        }
-        Reply { exit: 2, stdout: format!("{denial}\n"), stderr: format!("{reason}\n") }
+        failure(phase, self.reason()).into()
     }
 }

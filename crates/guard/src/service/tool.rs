@@ -15,7 +15,7 @@ struct Named<'a> {
 
 /// The name of the tool in a hook's input. None when it is not like the name of a tool: whoever reads the log must not
 /// find sentences there that a process in the sandbox wrote.
-pub(super) fn tool_name(input: &[u8]) -> Option<String> {
+pub fn tool_name(input: &[u8]) -> Option<String> {
     // Serde would also take the members from a list.
     input.trim_ascii_start().starts_with(b"{").then_some(())?;
     let Named { tool_name } = serde_json::from_slice(input).ok()?;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A hook with these checks, for Claude Code's tools.
 fn hook(checks: Checks) -> Hook {
-    Hook::new(HookConfig { checks, ..HookConfig::default() })
+    Hook::new(HookConfig { checks, ..HookConfig::default() }).unwrap()
 }
 
 fn before(hook: &Hook, input: &Value) -> Decision {

@@ -34,7 +34,7 @@ fn problems_say_where_and_what() {
         ("", "1:0: EOF while parsing a value"),
         (
             "{\n  \"cheks\": {}\n}",
-            "2:9: unknown field `cheks`, expected one of `runtime`, `checks`, `limits`, `findings`, `service`",
+            "2:9: unknown field `cheks`, expected one of `runtime`, `checks`, `limits`, `findings`, `trace_id`, `service`",
         ),
         (r#"{"checks": {"unicode": 1}}"#, "1:24: invalid type: integer `1`, expected a boolean"),
         (r#"{"checks": {}, "checks": {}}"#, "1:23: duplicate field `checks`"),
@@ -67,6 +67,15 @@ fn problems_say_where_and_what() {
         (
             r#"{"checks": {"canary": {"tokens": ["long enough", " short "]}}}"#,
             "`checks.canary.tokens`: token 2 is too short to be told from ordinary text",
+        ),
+        (r#"{"trace_id": "x"}"#, "`trace_id` must be a UUID in lower case"),
+        (
+            r#"{"checks": {"ssrf": {"allowed_hosts": ["a:b"]}}}"#,
+            "`checks.ssrf.allowed_hosts`: `a:b`: what follows the host is not a port; write `host:443`",
+        ),
+        (
+            r#"{"checks": {"ssrf": {"private_hosts": [{"host": "git.example.com", "network": "10"}]}}}"#,
+            "`checks.ssrf.private_hosts`: `10`: not a network such as `10.1.0.0/16`",
         ),
         (r#"{"limits": {"max_input_bytes": 0}}"#, "`limits.max_input_bytes` must be greater than 0"),
     ];

@@ -81,7 +81,7 @@ fn each_phase_takes_its_own_event_only() {
 #[test]
 fn input_over_the_limit_is_denied() {
     let limits = Limits { max_input_bytes: 64 };
-    let hook = Hook::new(HookConfig { limits, ..HookConfig::default() });
+    let hook = Hook::new(HookConfig { limits, ..HookConfig::default() }).unwrap();
     let exactly = format!("{{\"tool_name\": \"{}\"}}", "x".repeat(64 - 17));
     assert_eq!(exactly.len(), 64);
     assert_silent(&hook.decide(HookPhase::PreTool, exactly.as_bytes()));

@@ -1,0 +1,106 @@
+//! The forms in which a token may turn up.
+
+use super::token::CanaryToken;
+
+/// How long a stretch of a random token must be to count.
+const STRETCH: usize = 12;
+const BASE32: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// How a token was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Plain,
+    Hexadecimal,
+    CodePoints,
+    Rotated,
+    Reversed,
+    Base32,
+    Base64,
+}
+
+impl Form {
+    /// For findings.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Plain => "the canary token, or a part of it",
+            Self::Hexadecimal => "the canary token in hexadecimal",
+            Self::CodePoints => "the canary token as a list of numbers",
+            Self::Rotated => "the canary token in rot13",
+            Self::Reversed => "the canary token backwards",
+            Self::Base32 => "the canary token in base32",
+            Self::Base64 => "the canary token in base64",
+        }
+    }
+}
+
+/// The texts to look for, once everything that is not a letter or a digit has been left out.
+#[derive(Default)]
+pub(super) struct Forms {
+    /// In lower case, for text in lower case.
+    pub(super) folded: Vec<(Vec<u8>, Form)>,
+    /// As they are; of base64, the alphabet with `+` and `/`.
+    pub(super) exact: Vec<(Vec<u8>, Form)>,
+}
+
+impl Forms {
+    /// Adds all forms of a token.
+    pub(super) fn add(&mut self, token: &CanaryToken) {
+        let text = token.reveal();
+        let bare: String = text
+            .chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|letter| letter.to_ascii_lowercase())
+            .collect();
+        self.fold(bare.bytes().collect(), Form::Plain);
+        self.fold(bare.bytes().rev().collect(), Form::Reversed);
+        self.fold(bare.bytes().map(rotated).collect(), Form::Rotated);
+        let mut cases = vec![text.to_owned(), text.to_ascii_lowercase(), text.to_ascii_uppercase()];
+        cases.dedup();
+        for case in &cases {
+            self.add_encoded(case.as_bytes());
+            self.fold(numbers(case, |byte| format!("0x{byte:02x}")), Form::CodePoints);
+            self.fold(numbers(case, |byte| byte.to_string()), Form::CodePoints);
+        }
+        let Some(random) = token.random_part() else { return };
+        for stretch in random.as_bytes().windows(STRETCH) {
+            self.fold(stretch.to_vec(), Form::Plain);
+            self.add_encoded(stretch);
+        }
+    }
+
+    /// Adds the encodings that hide a text from a plain search, at every place in a longer text.
+    fn add_encoded(&mut self, text: &[u8]) {
+        let hexadecimal: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.fold(hexadecimal.into_bytes(), Form::Hexadecimal);
+        for skipped in 0..5 {
+            self.fold(packed::<5>(text, skipped, BASE32), Form::Base32);
+        }
+        for skipped in [0, 2, 4] {
+            self.exact.push((packed::<6>(text, skipped, BASE64), Form::Base64));
+        }
+    }
+
+    fn fold(&mut self, text: Vec<u8>, form: Form) {
+        self.folded.push((text, form));
+    }
+}
+
+fn rotated(byte: u8) -> u8 {
+    match byte {
+        b'a'..=b'z' => (byte - b'a' + 13) % 26 + b'a',
+        other => other,
+    }
+}
+
+fn numbers(text: &str, write: impl Fn(u8) -> String) -> Vec<u8> {
+    text.bytes().flat_map(|byte| write(byte).into_bytes()).collect()
+}
+
+/// The digits of `WIDTH` bits that only `text` decides, when its first `skipped` bits share a digit with what stands before.
+fn packed<const WIDTH: usize>(text: &[u8], skipped: usize, alphabet: &[u8]) -> Vec<u8> {
+    let bit = |at: usize| text.get(at / 8).map_or(0, |byte| usize::from(byte >> (7 - at % 8) & 1));
+    let digits = (text.len() * 8 - skipped) / WIDTH;
+    let digit = |at: usize| (0..WIDTH).fold(0, |value, place| value << 1 | bit(skipped + at * WIDTH + place));
+    (0..digits).filter_map(|at| alphabet.get(digit(at)).copied()).collect()
+}

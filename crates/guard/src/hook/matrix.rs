@@ -1,0 +1,162 @@
+//! The security matrix: which check runs where, and what it is worth there, written from the lists that the code follows.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::hook::decision::HookPhase;
+use crate::hook::plan::{CHECKS, CheckRow, Tools};
+use crate::hook::tool::Runtime;
+
+/// How the answers of hooks reach the tools of a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeSupport {
+    /// The runtime.
+    pub runtime: Runtime,
+    /// How it is told.
+    pub mechanism: &'static str,
+    /// What a denial before the call does.
+    pub before: Support,
+    /// What a replacement after the call does.
+    pub after: Support,
+    /// What it cannot do.
+    pub limits: &'static str,
+}
+
+/// How far something goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// The runtime acts on the answer, as was observed; whoever starts it wires the hook up.
+    Honoured,
+    /// There is an answer; nothing passes it on to the runtime yet.
+    Available,
+}
+
+impl Support {
+    /// The word in the matrix.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Honoured => "honoured",
+            Self::Available => "decision available",
+        }
+    }
+}
+
+/// Every runtime.
+pub const RUNTIMES: &[RuntimeSupport] = &[
+    RuntimeSupport {
+        runtime: Runtime::Native,
+        mechanism: "in the same process",
+        before: Support::Available,
+        after: Support::Available,
+        limits: "",
+    },
+    RuntimeSupport {
+        runtime: Runtime::Claude,
+        mechanism: "`PreToolUse` and `PostToolUse` hooks in a settings file",
+        before: Support::Honoured,
+        after: Support::Honoured,
+        limits: "a hook that does not answer in time counts as a yes; the output of a failed tool cannot be replaced",
+    },
+    RuntimeSupport {
+        runtime: Runtime::OpenCode,
+        mechanism: "a plugin",
+        before: Support::Available,
+        after: Support::Available,
+        limits: "",
+    },
+    RuntimeSupport {
+        runtime: Runtime::Codex,
+        mechanism: "none known to deny a call",
+        before: Support::Available,
+        after: Support::Available,
+        limits: "",
+    },
+    RuntimeSupport {
+        runtime: Runtime::Replay,
+        mechanism: "in the same process",
+        before: Support::Available,
+        after: Support::Available,
+        limits: "",
+    },
+];
+
+/// The matrix as a page.
+pub fn markdown() -> String {
+    let mut page = String::from(
+        "# Security matrix\n\nWhat is checked around tool calls, in the order in which it happens. One process makes all checks of a phase; what cannot be \
+         checked is denied. `fullsend hook matrix --format json` prints the same for programs.\n\n\
+         ## Checks\n\n| Order | Phase | Check | Tools | Default | Harness key below `security.sandbox_hooks` | What it does |\n|---:|---|---|---|---|---|---|\n",
+    );
+    for (at, row) in CHECKS.iter().enumerate() {
+        let default = if row.default { "on" } else { "off" };
+        let _infallible = writeln!(
+            page,
+            "| {} | {} | `{}` | {} | {default} | `{}` | {} |",
+            at + 1,
+            phase(row),
+            row.scanner,
+            tools(row),
+            row.harness_key,
+            row.effect
+        );
+    }
+    page.push_str(
+        "\n## Runtimes\n\n*Honoured*: the runtime was seen to act on the answer when the hook is wired up. *Decision available*: `fullsend hook` understands the \
+         runtime's tools and decides, but nothing passes the answer on yet.\n\n\
+         | Runtime | How it is told | Before the call | After the call | Limits |\n|---|---|---|---|---|\n",
+    );
+    for row in RUNTIMES {
+        let _infallible = writeln!(
+            page,
+            "| `{}` | {} | {} | {} | {} |",
+            row.runtime.as_str(),
+            row.mechanism,
+            row.before.as_str(),
+            row.after.as_str(),
+            if row.limits.is_empty() { "–" } else { row.limits }
+        );
+    }
+    page
+}
+
+/// The matrix as data.
+pub fn json() -> Value {
+    let check = |row: &CheckRow| {
+        json!({
+            "check": row.scanner.as_str(),
+            "phase": row.phase,
+            "tools": tools(row),
+            "default": row.default,
+            "harness_key": format!("security.sandbox_hooks.{}", row.harness_key),
+            "effect": row.effect,
+        })
+    };
+    let runtime = |row: &RuntimeSupport| {
+        json!({
+            "runtime": row.runtime,
+            "mechanism": row.mechanism,
+            "before": row.before.as_str(),
+            "after": row.after.as_str(),
+            "limits": row.limits,
+        })
+    };
+    json!({
+        "checks": CHECKS.iter().map(check).collect::<Vec<_>>(),
+        "runtimes": RUNTIMES.iter().map(runtime).collect::<Vec<_>>(),
+    })
+}
+
+fn phase(row: &CheckRow) -> &'static str {
+    match row.phase {
+        HookPhase::PreTool => "before",
+        HookPhase::PostTool => "after",
+    }
+}
+
+fn tools(row: &CheckRow) -> &'static str {
+    match row.tools {
+        Tools::All => "all",
+        Tools::Shells => "shells",
+    }
+}

