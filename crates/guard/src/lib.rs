@@ -11,7 +11,6 @@
 //! * [`InjectionScanner`]: instructions to the model in what it reads
 //! * [`ClassifierScanner`]: the seam for a classifier of such instructions
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
-//! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`CanaryScanner`]: a planted token, in any dress
 //! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`Policy::judge`]: what findings lead to
@@ -30,20 +29,16 @@
 //! * The detail of a finding never contains a secret, and is always one printable line.
 //! * A check that could not be completed is a finding of its own kind, which no policy takes for clean.
 
-pub mod checks;
-mod clock;
-pub mod classifier;
-pub mod command;
 pub mod canary;
+pub mod checks;
+pub mod classifier;
+mod clock;
 pub mod command;
 mod edit;
 pub mod files;
 mod finding;
 mod fold;
 pub mod hook;
-pub mod injection;
-pub mod leaves;
-pub mod log;
 pub mod injection;
 pub mod leaves;
 pub mod log;
@@ -59,18 +54,10 @@ pub mod unicode;
 pub mod url;
 mod visible;
 
-pub use checks::{Check, Checks};
-pub use clock::{Clock, SystemClock};
-pub use command::CommandScanner;
 pub use canary::{CanaryScanner, CanaryToken};
-pub use command::CommandScanner;
-pub use edit::{Edit, Edits};
-pub use finding::{Finding, Span};
-pub use log::{FindingsLog, TraceId};
+pub use checks::{Check, Checks};
 pub use classifier::ClassifierScanner;
-pub use edit::{Edit, Edits};
-pub use finding::{Finding, Span};
-pub use injection::InjectionScanner;
+pub use clock::{Clock, SystemClock};
 pub use command::CommandScanner;
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};

@@ -1,6 +1,4 @@
 //! Behaviour of the guard library through its public interface.
-//! Behaviour of the crate through its public interface.
-//! Behaviour of the scanners through the public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,6 +8,7 @@
 )]
 
 mod suite {
+    mod classifier;
     mod command;
     mod hook;
     mod injection;
@@ -26,14 +25,4 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
-    mod classifier;
-    mod injection;
-//! Tests of the guard crate through its public interface.
-
-mod suite {
-    mod secret;
-//! Tests of the crate through its public interface, in one binary.
-
-mod suite {
-    mod command;
 }
