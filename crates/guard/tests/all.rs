@@ -1,4 +1,5 @@
 //! Behaviour of the guard library through its public interface.
+//! Behaviour of the crate through its public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -17,6 +18,7 @@ mod suite {
     mod secret;
     mod service;
     mod service_misuse;
+    mod tirith;
     mod unicode;
     mod unicode_clean;
     mod unicode_laws;

@@ -108,7 +108,7 @@ fn misbehave(log: &Path) {
     assert!(fs::write("/hooks/findings.jsonl", FORGED).is_err());
     assert!(fs::remove_file(socket).is_err());
     assert!(fs::rename(socket, "/hooks/old").is_err());
-    assert!(fs::set_permissions(socket, fs::Permissions::from_mode(0)).is_err());
+    assert!(fs::set_permissions(socket, fs::Permissions::from_mode(0o000)).is_err());
     assert!(UnixListener::bind("/hooks/mine").is_err());
 
     for attempt in [FORGED.to_owned(), format!("fsq1\u{1}{FORGED}\n")] {

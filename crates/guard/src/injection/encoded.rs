@@ -62,21 +62,62 @@ fn wrapped_end(bytes: &[u8], start: usize, mut end: usize) -> usize {
 }
 
 fn decode_run(run: &[u8], span: Span, each: &mut impl FnMut(Payload)) {
-    let digits: Vec<u8> = run.iter().copied().filter(|byte| is_digit(*byte)).collect();
-    if digits.len().is_multiple_of(2) && digits.iter().all(u8::is_ascii_hexdigit) {
+    let kinds = Digits::of(run);
+    if kinds.is_hex() {
+        let digits: Vec<u8> = run.iter().copied().filter(u8::is_ascii_hexdigit).collect();
         let decoded: Vec<u8> = digits.chunks_exact(2).filter_map(hex_byte).collect();
         if let Some(text) = readable(&decoded) {
             each(Payload { span, via: "hex", text });
         }
     }
+    if !kinds.is_base64() {
+        return;
+    }
+    let digits: Vec<u8> = run.iter().copied().filter(|byte| is_digit(*byte)).collect();
     // What stands directly before the run, as in a path, shifts it.
-    let shifts = if digits.iter().any(|byte| !byte.is_ascii_alphanumeric()) { 4 } else { 1 };
+    let shifts = if kinds.signs > 0 { 4 } else { 1 };
     for shift in 0..shifts {
         let decoded = base64(digits.get(shift..).unwrap_or_default());
         if let Some(text) = readable(&decoded) {
             each(Payload { span, via: "base64", text });
             return;
         }
+    }
+}
+
+/// How many digits of each kind a run has.
+#[derive(Default)]
+struct Digits {
+    upper: usize,
+    lower: usize,
+    decimal: usize,
+    signs: usize,
+    beyond_hex: usize,
+}
+
+impl Digits {
+    fn of(run: &[u8]) -> Self {
+        let mut digits = Self::default();
+        for byte in run {
+            match byte {
+                b'A'..=b'Z' => digits.upper += 1,
+                b'a'..=b'z' => digits.lower += 1,
+                b'0'..=b'9' => digits.decimal += 1,
+                b'+' | b'/' | b'-' | b'_' => digits.signs += 1,
+                _ => {}
+            }
+            digits.beyond_hex += usize::from(is_digit(*byte) && !byte.is_ascii_hexdigit());
+        }
+        digits
+    }
+
+    fn is_hex(&self) -> bool {
+        self.beyond_hex == 0 && (self.upper + self.lower + self.decimal).is_multiple_of(2)
+    }
+
+    /// Text in base64 has digits of all kinds. Paths and names, which are far more common, mostly have not.
+    fn is_base64(&self) -> bool {
+        self.upper > 2 && self.lower > 0 && self.decimal > 0
     }
 }
 

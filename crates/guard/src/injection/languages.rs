@@ -7,7 +7,6 @@ use super::rules::IGNORE_INSTRUCTIONS;
 use super::words::{Words, starts_word, word_at};
 use crate::finding::Span;
 use crate::fold::Folded;
-use crate::severity::Severity;
 
 /// Verbs, as stems: German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese, Korean.
 pub(super) const VERBS: &[&str] = &[
@@ -196,12 +195,48 @@ fn without_spaces(text: &str, at: Span) -> Option<Span> {
     both(before).then(|| Span::new(from + before_from, at.end))
 }
 
+/// What follows a verb that English shares when the language is another one.
+const NEXT: &[&str] = &[
+    "alle",
+    "die",
+    "bitte",
+    "toutes",
+    "tous",
+    "les",
+    "vos",
+    "tes",
+    "todas",
+    "todos",
+    "las",
+    "los",
+    "tus",
+    "sus",
+    "as",
+    "os",
+    "suas",
+    "por",
+    "completamente",
+    "tutte",
+    "tutti",
+    "le",
+    "tue",
+    "quaisquer",
+    "qualquer",
+    "cualquier",
+    "sie",
+    "jegliche",
+    "completement",
+    "quanto",
+];
+
 /// A verb that English shares, such as "ignore", with words of another language around it.
 pub(super) fn shared(text: &str, at: usize) -> Option<Match> {
     let verb = word_at(text, at);
-    let known =
-        verb.starts_with(&["ignore", "ignora", "ignorez", "ignoren", "ignoriere"]) && verb.text.len() <= 10;
-    let span = with_spaces(text, Span::new(at, at + 5)).filter(|_| known)?;
-    let severity = if starts_word(text, at) { Severity::Critical } else { Severity::Medium };
-    Some(Match::new(&IGNORE_INSTRUCTIONS, span).with_severity(severity))
+    let known = verb.starts_with(&["ignore", "ignora", "ignoriere"]) && verb.text.len() <= 10;
+    let foreign = known && Words::after(text, verb.end).is(0, NEXT);
+    if !foreign {
+        return None;
+    }
+    let span = with_spaces(text, Span::new(at, at + 5))?;
+    Some(Match::new(&IGNORE_INSTRUCTIONS, span))
 }

@@ -5,7 +5,7 @@ use crate::finding::Span;
 /// How many bytes to one side are looked at. Phrases are shorter; what is longer must not make the search slower.
 const REACH: usize = 320;
 /// How many words to one side are looked at.
-const MOST: usize = 16;
+const MOST: usize = 14;
 
 /// What stands before a word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

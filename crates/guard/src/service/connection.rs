@@ -81,7 +81,8 @@ fn record(shared: &Shared, question: &Question, recorded: &[Recorded]) -> Result
     shared.ledger.record(place, recorded)
 }
 
-/// Who is at the other end, as far as the system knows.
+/// Who is at the other end, as far as the system knows. It has no number for a process in a container beside the one that
+/// we are in; then there is none here either.
 fn peer(stream: &UnixStream) -> String {
     match rustix::net::sockopt::socket_peercred(stream) {
         Ok(credentials) => format!("process {}", credentials.pid.as_raw_nonzero()),

@@ -78,6 +78,9 @@ fn trim_end(run: &str) -> &str {
 
 /// What a URL that nobody requests is worth.
 fn finding_about(url: &str) -> Option<Finding> {
+    if is_markup(url) {
+        return None;
+    }
     let verdict = target::judge(url, &Allowed::nothing_more());
     let severity = match &verdict {
         Verdict::Allow { .. } | Verdict::Resolve { .. } => return None,
@@ -89,10 +92,21 @@ fn finding_about(url: &str) -> Option<Finding> {
     verdict.finding().map(|finding| finding.with_severity(severity))
 }
 
+/// What stands between the slashes and the path.
+fn authority(url: &str) -> &str {
+    let behind_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
+    behind_scheme.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+/// Whether the host is written with escapes of the text around it, such as `7\-zip` in manual pages or `\1` in patterns.
+/// A backslash with an `@` behind it is a trick, not markup.
+fn is_markup(url: &str) -> bool {
+    authority(url).rsplit_once('\\').is_some_and(|(_, behind)| !behind.contains('@'))
+}
+
 /// Whether a reader of the URL would not see that it leads to `host`.
 fn hides(url: &str, host: &str) -> bool {
-    let behind_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = behind_scheme.split(['/', '?', '#']).next().unwrap_or_default();
+    let authority = authority(url);
     let (user, place) = authority.rsplit_once('@').unwrap_or(("", authority));
     user.contains('.') || !place.to_ascii_lowercase().contains(host)
 }

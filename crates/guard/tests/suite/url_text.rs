@@ -41,6 +41,7 @@ fn private_places_are_low_and_metadata_or_disguises_medium() {
         ("x=http://g\u{456}thub.com/;", "suspicious_url", Severity::Medium, "http://g\u{456}thub.com/"),
         ("ftp://example.org/pub", "blocked_scheme", Severity::Info, "ftp://example.org/pub"),
         ("gopher://127.0.0.1:25/x", "blocked_scheme", Severity::Low, "gopher://127.0.0.1:25/x"),
+        ("http://e.example\\@10.0.0.1/", "blocked_ip", Severity::Medium, "http://e.example\\@10.0.0.1/"),
         ("redis://localhost:6379", "disallowed_scheme", Severity::Low, "redis://localhost:6379"),
         ("1http://10.0.0.1/", "blocked_ip", Severity::Low, "http://10.0.0.1/"),
         ("日本http://10.0.0.1/", "blocked_ip", Severity::Low, "http://10.0.0.1/"),
@@ -71,6 +72,7 @@ fn ordinary_text_is_silent() {
         "http://192.0.2.1/ and http://[2001:db8::1]/ are for documents",
         "https://user:pass@example.com/x",
         "std::io, a//b, c:/d, 10.0.0.1 and localhost without a URL",
+        "http://7\\-zip.example/ and s,x,ssh://\\1\\2/\\3, and x://a@127\\&.0\\&.0\\&.1",
         "vscode://file/x and slack://open",
         "https://example.com:22/ and https://example.com\\x",
     ] {
