@@ -12,6 +12,8 @@ use std::borrow::Cow;
 
 use leafwise::leafwise;
 
+use crate::canary::{CanaryScanner, CanaryToken};
+use crate::classifier::{ClassifierScanner, Likelihood, RulesClassifier};
 use crate::command::{self, Request};
 use crate::edit::{Edit, Edits};
 use crate::finding::Finding;
@@ -46,6 +48,7 @@ pub enum Check {
 pub struct Checks {
     enabled: Vec<Check>,
     unit: Unit,
+    canaries: Vec<CanaryToken>,
 }
 
 /// What is looked at in one go.
@@ -61,7 +64,11 @@ impl Default for Checks {
     /// All but the classifier, which adds little to the rules and costs much.
     fn default() -> Self {
         use Check::{Canaries, Commands, Injection, Secrets, Unicode, Urls};
-        Self { enabled: vec![Unicode, Injection, Secrets, Urls, Commands, Canaries], unit: Unit::Text }
+        Self {
+            enabled: vec![Unicode, Injection, Secrets, Urls, Commands, Canaries],
+            unit: Unit::Text,
+            canaries: Vec::new(),
+        }
     }
 }
 
@@ -82,6 +89,13 @@ impl Checks {
         self
     }
 
+    /// The same checks, with tokens that must not appear anywhere.
+    #[must_use]
+    pub fn with_canaries(mut self, tokens: Vec<CanaryToken>) -> Self {
+        self.canaries = tokens;
+        self
+    }
+
     /// The same checks for whole files, which may begin with a byte-order mark.
     #[must_use]
     pub fn for_files(mut self) -> Self {
@@ -97,7 +111,17 @@ impl Checks {
     /// What looks at text that an agent is going to read.
     pub fn input(&self) -> Pipeline {
         let injection = self.has(Check::Injection).then(|| leafwise(InjectionScanner));
-        Pipeline::new(self.normalisers().into_iter().chain(injection).collect())
+        let classifier = self.has(Check::Classifier).then(|| {
+            let classifier = ClassifierScanner::new(RulesClassifier, Likelihood::DEFAULT_THRESHOLD);
+            Box::new(classifier) as Box<dyn Scanner>
+        });
+        let scanners = self.normalisers().into_iter().chain(injection).chain(classifier).chain(self.canary());
+        Pipeline::new(scanners.collect())
+    }
+
+    /// What looks at a URL for what it would carry away.
+    pub fn request(&self) -> Pipeline {
+        Pipeline::new(self.canary().into_iter().collect())
     }
 
     /// What is bad about a shell command: what it would do, where it would connect to, and what hides in it.
@@ -121,8 +145,9 @@ impl Checks {
                 }
             }
         }
-        if self.has(Check::Unicode) {
-            self.unicode().scan(text).findings.into_iter().for_each(|finding| findings.push(finding));
+        let hidden = self.has(Check::Unicode).then(|| self.unicode());
+        for scanner in hidden.into_iter().chain(self.canary()) {
+            scanner.scan(text).findings.into_iter().for_each(|finding| findings.push(finding));
         }
         findings.into_vec()
     }
@@ -140,7 +165,8 @@ impl Checks {
     /// Changes that make `text` fit to be shown: secrets and canary tokens are masked, everything else stays, hidden
     /// characters too. Disabled checks mask all the same, for a report is read by more people than the text.
     pub fn masks(&self, text: &str) -> Edits {
-        masks(text, &[self.unicode()], &Self::default().secrecy())
+        let all = Self::default().with_canaries(self.canaries.clone());
+        masks(text, &[self.unicode()], &all.secrecy())
     }
 
     fn normalisers(&self) -> Vec<Box<dyn Scanner>> {
@@ -160,7 +186,12 @@ impl Checks {
 
     fn secrecy(&self) -> Vec<Box<dyn Scanner>> {
         let secrets = self.has(Check::Secrets).then(|| Box::new(SecretScanner::new()) as Box<dyn Scanner>);
-        secrets.into_iter().collect()
+        secrets.into_iter().chain(self.canary()).collect()
+    }
+
+    fn canary(&self) -> Option<Box<dyn Scanner>> {
+        let wanted = self.has(Check::Canaries) && !self.canaries.is_empty();
+        wanted.then(|| leafwise(CanaryScanner::new(self.canaries.iter().cloned())))
     }
 }
 

@@ -13,7 +13,6 @@
 //! * [`InjectionScanner`]: instructions to the model in what it reads
 //! * [`ClassifierScanner`]: the seam for a classifier of such instructions
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
-//! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`CanaryScanner`]: a planted token, in any dress
 //! * [`tirith::check`]: a second opinion about a shell command, from a separate program
 //! * [`Policy::judge`]: what findings lead to

@@ -1,13 +1,15 @@
 //! All rules of all scanners.
 
 use crate::rule::Rule;
-use crate::{command, files, hook, injection, log, secret, unicode, url};
+use crate::{canary, classifier, command, files, hook, injection, log, secret, unicode, url};
 
 /// The rules of each scanner, in the order in which they are documented.
 static SCANNERS: &[&[&Rule]] = &[
     unicode::RULES,
     injection::RULES,
+    classifier::RULES,
     secret::RULES,
+    canary::RULES,
     url::RULES,
     command::RULES,
     files::RULES,

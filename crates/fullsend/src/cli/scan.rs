@@ -34,7 +34,7 @@ pub(crate) enum ScanCommand {
     Command(ScanCommandArgs),
     /// Scan what an agent left behind, before it is passed on
     ///
-    /// Every file is checked for secrets and invisible characters, whatever it is called. Files that are not
+    /// Every file is checked for secrets, canary tokens and invisible characters, whatever it is called. Files that are not
     /// text are searched too.
     #[command(after_help = EXIT_CODES)]
     Output(ScanOutputArgs),
@@ -124,6 +124,9 @@ pub(crate) struct ScanReportArgs {
     /// The least severity that is printed; what blocks always is
     #[arg(long, value_name = "SEVERITY", default_value = "info", value_parser = severity())]
     pub(crate) min_severity: Severity,
+    /// A file with tokens, one per line, that must not appear anywhere
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) canary_file: Option<PathBuf>,
 }
 
 fn severity() -> impl TypedValueParser<Value = Severity> {

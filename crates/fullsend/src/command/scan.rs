@@ -13,7 +13,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use fullsend_guard::files::{NOT_TEXT, TOO_LARGE};
-use fullsend_guard::{Checks, Finding, Outcome, Pipeline, Policy};
+use fullsend_guard::{CanaryToken, Checks, Finding, Outcome, Pipeline, Policy};
 
 use crate::cli::{ScanCommand, ScanReportArgs};
 use crate::exit::Exit;
@@ -42,7 +42,11 @@ struct Scan {
 impl Scan {
     fn new(args: &ScanReportArgs) -> Result<Self> {
         let policy = Policy { fail_mode: args.fail_mode, fail_on: args.fail_on };
-        Ok(Self { checks: Checks::default(), report: Report::new(policy, args.min_severity) })
+        let canaries = args.canary_file.as_deref().map(canaries).transpose()?.unwrap_or_default();
+        Ok(Self {
+            checks: Checks::default().with_canaries(canaries),
+            report: Report::new(policy, args.min_severity),
+        })
     }
 
     /// Adds what was found in `text`. Whatever part of it is shown goes through the masks first.
@@ -93,6 +97,21 @@ fn bounded_text(from: impl Read, limit: u64) -> io::Result<Result<String, Findin
         let at = error.utf8_error().valid_up_to();
         Finding::new(&NOT_TEXT, None, format!("not valid UTF-8 from byte {at} on"))
     }))
+}
+
+/// The tokens in a file, one per line. On a command line everybody on the machine could read them.
+fn canaries(path: &Path) -> Result<Vec<CanaryToken>> {
+    let help = "write one token per line, each with at least eight letters and digits";
+    let explain = || Advice::new(format!("cannot use `{}` as canary tokens", path.display()), help);
+    let text = std::fs::read_to_string(path).with_context(explain)?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let tokens: Vec<CanaryToken> =
+        lines.map(CanaryToken::parse).collect::<Result<_, _>>().with_context(explain)?;
+    anyhow::ensure!(
+        !tokens.is_empty(),
+        Advice::new(format!("`{}` has no canary tokens", path.display()), help)
+    );
+    Ok(tokens)
 }
 
 /// A path that was named and does not exist, or cannot be looked at.

@@ -85,3 +85,34 @@ fn single_files_can_be_named_also_by_a_link() {
     assert!(place.path().join("b.txt").is_symlink());
     assert_eq!(place.run(&["scan", "output", "gone"]).code, Some(2));
 }
+
+#[test]
+fn canary_tokens_are_found_masked_and_never_printed() {
+    let place = Place::new();
+    let token = "fsc-abcdefgh234567";
+    place.write("tokens", format!("\n{token}\n"));
+    place.write("out/a.md", format!("The answer is {token}.\n"));
+    assert_eq!(place.run(&["scan", "output", "out"]).code, Some(0), "no token is looked for");
+    let ran = place.run(&["scan", "output", "out", "--canary-file", "tokens"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stdout.starts_with("critical[canary/canary_leak]"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains(token), "{}", ran.stdout);
+    let url = format!("https://1.1.1.1/?q={token}");
+    let ran = place.run(&["scan", "url", &url, "--canary-file", "tokens"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(!ran.stdout.contains(token), "{}", ran.stdout);
+    let command = format!("echo {token}");
+    assert_eq!(place.run(&["scan", "command", &command, "--canary-file", "tokens"]).code, Some(3));
+    place.write("short", "abc\n");
+    let ran = place.run(&["scan", "output", "out", "--canary-file", "short"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.starts_with("error: cannot use `short` as canary tokens\n"), "{}", ran.stderr);
+    let ran = place.run(&["scan", "output", "out", "--canary-file", "gone"]);
+    assert_eq!(ran.code, Some(2));
+    let ran = place.run(&["scan", "output", "--fix", "out", "--canary-file", "tokens"]);
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(
+        fs::read_to_string(place.path().join("out/a.md")).unwrap(),
+        "The answer is [CANARY REDACTED].\n"
+    );
+}

@@ -17,12 +17,15 @@ const ANY_PORT: u16 = 443;
 
 pub(super) fn run(args: &ScanUrlArgs, output: &mut Output) -> Result<Exit> {
     let mut scan = Scan::new(&args.report)?;
+    let carries = scan.checks.request();
     for (number, url) in args.urls.iter().enumerate() {
         let verdict = judge(url);
         let named = verdict.finding();
         let resolved = if args.offline { None } else { resolve(&verdict) };
         let whole = Span::new(0, url.len());
-        let findings = named.into_iter().chain(resolved).map(|finding| placed(finding, whole)).collect();
+        let carried = carries.run(url).findings;
+        let findings =
+            named.into_iter().chain(resolved).chain(carried).map(|finding| placed(finding, whole)).collect();
         scan.add(Source::Argument(number + 1), url, findings);
     }
     scan.finish(&args.report, output)
