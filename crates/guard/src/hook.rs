@@ -17,6 +17,7 @@ mod rules;
 mod shell_input;
 mod strict;
 mod suppress;
+mod texts;
 mod tool;
 
 pub use config::{

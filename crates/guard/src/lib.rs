@@ -27,10 +27,10 @@
 //! * The detail of a finding never contains a secret, and is always one printable line.
 //! * A check that could not be completed is a finding of its own kind, which no policy takes for clean.
 
+pub mod canary;
 pub mod checks;
 mod clock;
 pub mod command;
-pub mod canary;
 mod edit;
 pub mod files;
 mod finding;
@@ -50,10 +50,10 @@ pub mod unicode;
 pub mod url;
 mod visible;
 
+pub use canary::{CanaryScanner, CanaryToken};
 pub use checks::{Check, Checks};
 pub use clock::{Clock, SystemClock};
 pub use command::CommandScanner;
-pub use canary::{CanaryScanner, CanaryToken};
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
 pub use log::{FindingsLog, TraceId};

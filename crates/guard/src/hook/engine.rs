@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::canary::CanaryScanner;
 use crate::hook::call::{Call, Unread};
 use crate::hook::clean::Step;
 use crate::hook::config::{ConfigError, HookConfig};
@@ -17,15 +18,18 @@ pub struct Hook {
     pub(super) steps: Vec<Step>,
     /// What requests may reach although it is not public.
     pub(super) allowed: Allowed,
+    /// What must not appear in the input of tools.
+    pub(super) canary: CanaryScanner,
 }
 
 impl Hook {
     /// A hook with this configuration.
     pub fn new(config: HookConfig) -> Result<Self, ConfigError> {
         config.validate()?;
-        let steps = plan::CHECKS.iter().filter_map(|row| row.check.step(&config.checks)).collect();
-        let allowed = config.checks.ssrf.allowed()?;
-        Ok(Self { config, steps, allowed })
+        let steps = plan::CHECKS.iter().filter_map(|row| row.check.step(&config.checks).transpose());
+        let steps = steps.collect::<Result<_, _>>()?;
+        let (allowed, canary) = (config.checks.ssrf.allowed()?, config.checks.canary.scanner()?);
+        Ok(Self { config, steps, allowed, canary })
     }
 
     /// What it was made with.

@@ -2,7 +2,7 @@
 
 use crate::finding::Finding;
 use crate::hook::clean::{Cleans, Step};
-use crate::hook::config::Checks;
+use crate::hook::config::{Checks, ConfigError};
 use crate::hook::decision::{Action, HookPhase};
 use crate::hook::tool::ToolKind;
 use crate::scanner::ScannerId;
@@ -15,6 +15,8 @@ use crate::unicode::UnicodeScanner;
 pub enum Check {
     /// Only tools in the list.
     ToolAllowlist,
+    /// Planted tokens in the input of a tool.
+    CanaryInput,
     /// Requests to places that must not be reached.
     Ssrf,
     /// What a shell command would do.
@@ -25,17 +27,29 @@ pub enum Check {
     Unicode,
     /// Credentials in output.
     Secrets,
+    /// Planted tokens in output.
+    CanaryOutput,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: &[Self] =
-        &[Self::ToolAllowlist, Self::Ssrf, Self::Command, Self::Suppress, Self::Unicode, Self::Secrets];
+    pub const ALL: &[Self] = &[
+        Self::ToolAllowlist,
+        Self::CanaryInput,
+        Self::Ssrf,
+        Self::Command,
+        Self::Suppress,
+        Self::Unicode,
+        Self::Secrets,
+        Self::CanaryOutput,
+    ];
 
     /// Whether a configuration asks for it.
     pub(super) fn is_enabled(self, checks: &Checks) -> bool {
         match self {
             Self::ToolAllowlist => checks.tool_allowlist.enabled,
+            Self::CanaryInput => checks.canary.pre && !checks.canary.tokens.is_empty(),
+            Self::CanaryOutput => checks.canary.post && !checks.canary.tokens.is_empty(),
             Self::Ssrf => checks.ssrf.enabled,
             Self::Command => checks.command.enabled,
             Self::Suppress => checks.suppress,
@@ -44,20 +58,24 @@ impl Check {
         }
     }
 
-    /// What cleans output, for checks that do.
-    pub(super) fn step(self, checks: &Checks) -> Option<Step> {
+    /// What cleans output, for checks that do and are asked for.
+    pub(super) fn step(self, checks: &Checks) -> Result<Option<Step>, ConfigError> {
         let cleans = match self {
             Self::Unicode => Cleans::Unicode(UnicodeScanner::new()),
             Self::Secrets => Cleans::Secrets(SecretScanner::new()),
-            Self::ToolAllowlist | Self::Ssrf | Self::Command | Self::Suppress => return None,
+            Self::CanaryOutput => Cleans::Canary(checks.canary.scanner()?),
+            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command | Self::Suppress => {
+                return Ok(None);
+            }
         };
-        self.is_enabled(checks).then_some(Step { check: self, cleans })
+        Ok(self.is_enabled(checks).then_some(Step { check: self, cleans }))
     }
 
     /// Whether a finding in output keeps it from the model.
     pub(super) const fn blocks_output(self) -> bool {
         match self {
-            Self::ToolAllowlist | Self::Ssrf | Self::Command => false,
+            Self::CanaryOutput => true,
+            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command => false,
             Self::Suppress | Self::Unicode | Self::Secrets => false,
         }
     }
@@ -79,7 +97,9 @@ impl Check {
             Self::Unicode => Action::Sanitize,
             Self::Secrets => Action::Redact,
             Self::Suppress => Action::Suppress,
-            Self::ToolAllowlist | Self::Ssrf | Self::Command => Action::Block,
+            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command | Self::CanaryOutput => {
+                Action::Block
+            }
         }
     }
 
@@ -88,7 +108,8 @@ impl Check {
         match self {
             Self::Unicode => Some(("unicode_findings", "categories")),
             Self::Secrets => Some(("secrets_redacted", "patterns")),
-            Self::ToolAllowlist | Self::Ssrf | Self::Command | Self::Suppress => None,
+            Self::CanaryOutput => Some(("canary_findings", "canary")),
+            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command | Self::Suppress => None,
         }
     }
 }
@@ -145,6 +166,15 @@ pub const CHECKS: &[CheckRow] = &[
         effect: "denies tools that the agent definition does not list",
     },
     CheckRow {
+        check: Check::CanaryInput,
+        phase: HookPhase::PreTool,
+        tools: Tools::All,
+        default: true,
+        harness_key: "canary_pretool",
+        scanner: ScannerId::Canary,
+        effect: "denies calls whose input carries a planted token, also encoded or in part",
+    },
+    CheckRow {
         check: Check::Ssrf,
         phase: HookPhase::PreTool,
         tools: Tools::All,
@@ -188,6 +218,15 @@ pub const CHECKS: &[CheckRow] = &[
         harness_key: "secret_redact_posttool",
         scanner: ScannerId::SecretRedactor,
         effect: "masks credentials",
+    },
+    CheckRow {
+        check: Check::CanaryOutput,
+        phase: HookPhase::PostTool,
+        tools: Tools::All,
+        default: true,
+        harness_key: "canary_posttool",
+        scanner: ScannerId::Canary,
+        effect: "masks a planted token in output, and says that it leaked",
     },
 ];
 

@@ -9,8 +9,9 @@ use crate::hook::decision::{Action, Decision, HookPhase, Recorded};
 use crate::hook::engine::Hook;
 use crate::hook::plan::{self, Check};
 use crate::hook::rules::TOOL_BLOCKED;
-use crate::hook::{reply, shell_input};
+use crate::hook::{reply, shell_input, texts};
 use crate::policy::{FailMode, Outcome, Policy};
+use crate::scanner::{FindingList, Scanner as _};
 use crate::url;
 
 /// What a check says.
@@ -77,10 +78,11 @@ fn commands_of(call: &Call) -> Result<Vec<String>, Unread> {
 fn run(check: Check, inspected: &Inspected<'_>) -> Verdict {
     match check {
         Check::ToolAllowlist => tool_allowlist(inspected),
+        Check::CanaryInput => canary(inspected),
         Check::Ssrf => ssrf(inspected),
         Check::Command => commands(inspected),
         // These look at output.
-        Check::Suppress | Check::Unicode | Check::Secrets => Verdict::default(),
+        Check::Suppress | Check::Unicode | Check::Secrets | Check::CanaryOutput => Verdict::default(),
     }
 }
 
@@ -90,6 +92,25 @@ fn tool_allowlist(inspected: &Inspected<'_>) -> Verdict {
         let name = inspected.call.shown_name();
         verdict.deny(Finding::new(&TOOL_BLOCKED, None, format!("`{name}`")), |_| {
             format!("Tool '{name}' is NOT in the allowlist; use one of the tools that this agent is given")
+        });
+    }
+    verdict
+}
+
+/// Looks for planted tokens in every text of the input, also in the names of members.
+fn canary(inspected: &Inspected<'_>) -> Verdict {
+    let Inspected { hook, call, .. } = inspected;
+    let mut findings = FindingList::default();
+    for input in &call.inputs {
+        texts::each(input, &mut |text| {
+            hook.canary.scan(text).findings.into_iter().for_each(|finding| findings.push(finding));
+        });
+    }
+    let mut verdict = Verdict::default();
+    for finding in findings.into_vec() {
+        let name = call.shown_name();
+        verdict.deny(finding, |_| {
+            format!("CANARY_EXFIL: canary token found in {name} input; do not pass on what you found in the environment")
         });
     }
     verdict
