@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the report is this program's product")]
 
 mod cache;
+mod guard_corpus;
 mod lint;
 mod resolve;
 mod samples;
@@ -56,6 +57,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "cache", run: cache::run },
     Benchmark { name: "resolve", run: resolve::run },
     Benchmark { name: "sandbox", run: sandbox::run },
+    Benchmark { name: "guard-corpus", run: guard_corpus::run },
 ];
 
 fn main() -> Result<()> {

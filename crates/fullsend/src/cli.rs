@@ -3,6 +3,7 @@
 mod hook;
 mod sandbox;
 mod scan;
+mod verify_findings;
 
 use std::path::PathBuf;
 
@@ -14,7 +15,10 @@ pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
     SandboxExecArgs, SandboxPolicyArgs,
 };
-pub(crate) use self::scan::{ScanCommand, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs};
+pub(crate) use self::scan::{
+    ScanCommand, ScanCommandArgs, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs, ScanUrlArgs,
+};
+pub(crate) use self::verify_findings::VerifyFindingsArgs;
 use crate::environment;
 
 /// Run AI agents from declarative harnesses, and keep promises even when the model, the repository or a skill is

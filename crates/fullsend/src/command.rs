@@ -15,6 +15,7 @@ mod sandbox;
 mod scan;
 mod schema;
 mod show;
+mod verify_findings;
 
 use std::path::PathBuf;
 

@@ -27,10 +27,14 @@ mod suite {
     mod sandbox_policy;
     mod sandbox_tty;
     mod scan_context;
+    mod scan_output;
+    mod scan_text;
+    mod sandboxed_findings;
     mod schema;
     mod self_hosted;
     mod show;
     mod skill_graphs;
     mod start;
     mod users;
+    mod verify_findings;
 }

@@ -1,16 +1,26 @@
 //! Which checks look at what, and in which order.
 //!
 //! The order is an invariant, not a matter of taste:
+//! * A command is analysed as the shell would get it, before anything is taken out of it.
 //! * Invisible characters go first. One between two letters hides a phrase or a key from everything behind.
 //! * Secrets are masked before canary tokens are looked for, so that a token inside a secret cannot bring the rest of the
 //!   secret into a report.
 
+mod leafwise;
+
 use std::borrow::Cow;
 
+use leafwise::leafwise;
+
+use crate::command::{self, Request};
 use crate::edit::{Edit, Edits};
+use crate::finding::Finding;
+use crate::injection::InjectionScanner;
 use crate::pipeline::Pipeline;
-use crate::scanner::Scanner;
+use crate::scanner::{FindingList, Scanner};
+use crate::secret::SecretScanner;
 use crate::unicode::UnicodeScanner;
+use crate::url::{Allowed, check_partial, check_request};
 
 /// A check that can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,7 +96,35 @@ impl Checks {
 
     /// What looks at text that an agent is going to read.
     pub fn input(&self) -> Pipeline {
-        Pipeline::new(self.normalisers())
+        let injection = self.has(Check::Injection).then(|| leafwise(InjectionScanner));
+        Pipeline::new(self.normalisers().into_iter().chain(injection).collect())
+    }
+
+    /// What is bad about a shell command: what it would do, where it would connect to, and what hides in it.
+    pub fn command(&self, text: &str) -> Vec<Finding> {
+        let analysis = command::analyse(text);
+        let mut findings = FindingList::default();
+        if self.has(Check::Commands) {
+            analysis.findings.into_iter().for_each(|finding| findings.push(finding));
+        }
+        if self.has(Check::Urls) {
+            for Request { target, span, complete } in analysis.requests {
+                let nothing = Allowed::nothing_more();
+                let found = if complete {
+                    check_request(&target, &nothing)
+                } else {
+                    check_partial(&target, &nothing)
+                };
+                if let Some(mut finding) = found {
+                    finding.span = Some(span);
+                    findings.push(finding);
+                }
+            }
+        }
+        if self.has(Check::Unicode) {
+            self.unicode().scan(text).findings.into_iter().for_each(|finding| findings.push(finding));
+        }
+        findings.into_vec()
     }
 
     /// What looks at text that an agent wrote, before it leaves the run.
@@ -110,7 +148,7 @@ impl Checks {
     }
 
     fn unicode(&self) -> Box<dyn Scanner> {
-        Box::new(match self.unit {
+        leafwise(match self.unit {
             Unit::Text => UnicodeScanner::new(),
             Unit::File => UnicodeScanner::for_files(),
         })
@@ -121,7 +159,8 @@ impl Checks {
     }
 
     fn secrecy(&self) -> Vec<Box<dyn Scanner>> {
-        Vec::new()
+        let secrets = self.has(Check::Secrets).then(|| Box::new(SecretScanner::new()) as Box<dyn Scanner>);
+        secrets.into_iter().collect()
     }
 }
 

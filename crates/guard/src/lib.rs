@@ -8,9 +8,12 @@
 //!
 //! * [`Scanner`]: what every check over text implements; [`Pipeline`] runs several in order
 //! * [`Finding`]: what was found, where in the original text, under which [`Rule`]
+//! * [`InjectionScanner`]: instructions to the model in what it reads
+//! * [`ClassifierScanner`]: the seam for a classifier of such instructions
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
 //! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`CanaryScanner`]: a planted token, in any dress
+//! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
@@ -30,12 +33,19 @@
 pub mod canary;
 pub mod checks;
 mod clock;
+pub mod classifier;
+pub mod command;
+pub mod canary;
 pub mod command;
 mod edit;
 pub mod files;
 mod finding;
 mod fold;
 pub mod hook;
+pub mod injection;
+pub mod leaves;
+pub mod log;
+pub mod injection;
 pub mod leaves;
 pub mod log;
 mod pipeline;
@@ -54,8 +64,19 @@ pub use canary::{CanaryScanner, CanaryToken};
 pub use checks::{Check, Checks};
 pub use clock::{Clock, SystemClock};
 pub use command::CommandScanner;
+pub use canary::{CanaryScanner, CanaryToken};
+pub use command::CommandScanner;
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};
+pub use log::{FindingsLog, TraceId};
+pub use classifier::ClassifierScanner;
+pub use edit::{Edit, Edits};
+pub use finding::{Finding, Span};
+pub use injection::InjectionScanner;
+pub use command::CommandScanner;
+pub use edit::{Edit, Edits};
+pub use finding::{Finding, Span};
+pub use injection::InjectionScanner;
 pub use log::{FindingsLog, TraceId};
 pub use pipeline::{Pipeline, Report};
 pub use policy::{FailMode, Outcome, Policy};

@@ -50,18 +50,29 @@ struct Tally {
 impl FindingList {
     /// Adds a finding, or counts it.
     pub(crate) fn push(&mut self, finding: Finding) {
-        let tally = match self.tallies.iter().position(|tally| tally.rule == finding.rule) {
+        self.push_with(finding.rule, finding.severity, || finding);
+    }
+
+    /// Adds the finding that `make` makes, or counts it without making it: words for millions of findings take longer
+    /// than the search for them.
+    pub(crate) fn push_with(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        make: impl FnOnce() -> Finding,
+    ) {
+        let tally = match self.tallies.iter().position(|tally| tally.rule == rule) {
             Some(at) => self.tallies.get_mut(at),
             None => {
-                self.tallies.push(Tally { rule: finding.rule, count: 0, worst: finding.severity });
+                self.tallies.push(Tally { rule, count: 0, worst: severity });
                 self.tallies.last_mut()
             }
         };
         let Some(tally) = tally else { return };
         tally.count += 1;
-        tally.worst = tally.worst.max(finding.severity);
+        tally.worst = tally.worst.max(severity);
         if tally.count <= MOST_UNDER_A_RULE {
-            self.kept.push(finding);
+            self.kept.push(make());
         }
     }
 

@@ -22,7 +22,6 @@ mod strip;
 mod styled;
 mod terminal;
 
-use class::Finder;
 use draft::Draft;
 
 pub use rules::{
@@ -72,13 +71,15 @@ impl Scanner for UnicodeScanner {
     }
 
     fn scan(&self, text: &str) -> Scan {
-        if Finder::new(text).next().is_none() {
-            return Scan::default();
-        }
         let mut draft = Draft::default();
-        let stripped = draft.pass(text, |text, pass| strip::strip(text, self.beginning, pass));
-        let settled = draft.pass(&stripped, settle::settle);
-        draft.pass(&settled, fold::fold);
+        let (stripped, rest) = draft.pass(text, |text, pass| strip::strip(text, self.beginning, pass));
+        let settled = match rest.dependent {
+            true => draft.pass(&stripped, settle::settle).0,
+            false => stripped.as_ref().into(),
+        };
+        if rest.disguised {
+            draft.pass(&settled, fold::fold);
+        }
         draft.finish()
     }
 }

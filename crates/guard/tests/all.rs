@@ -1,4 +1,6 @@
+//! Behaviour of the guard library through its public interface.
 //! Behaviour of the crate through its public interface.
+//! Behaviour of the scanners through the public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,6 +12,7 @@
 mod suite {
     mod command;
     mod hook;
+    mod injection;
     mod log;
     mod log_tampering;
     mod secret;
@@ -23,4 +26,14 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
+    mod classifier;
+    mod injection;
+//! Tests of the guard crate through its public interface.
+
+mod suite {
+    mod secret;
+//! Tests of the crate through its public interface, in one binary.
+
+mod suite {
+    mod command;
 }

@@ -6,7 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueHint};
 use fullsend_guard::{FailMode, Severity};
 
-use super::{ReportFormat, RulesArgs};
+use super::{ReportFormat, RulesArgs, VerifyFindingsArgs};
 
 /// Said by every command that judges.
 const EXIT_CODES: &str = "Exit codes: 0 nothing that blocks, 2 usage error, 3 blocked.";
@@ -23,12 +23,26 @@ pub(crate) enum ScanCommand {
     /// Scan a text that an agent is going to read
     #[command(after_help = EXIT_CODES)]
     Text(ScanTextArgs),
+    /// Decide whether URLs may be requested
+    ///
+    /// Addresses and names of machines that must not be reached are refused without asking anybody. Other names are
+    /// resolved, and every address they have is judged.
+    #[command(after_help = EXIT_CODES)]
+    Url(ScanUrlArgs),
+    /// Find out what a shell command would do
+    #[command(after_help = EXIT_CODES)]
+    Command(ScanCommandArgs),
     /// Scan what an agent left behind, before it is passed on
     ///
-    /// Every file is checked for secrets, canary tokens and invisible characters, whatever it is called. Files that are not
+    /// Every file is checked for secrets and invisible characters, whatever it is called. Files that are not
     /// text are searched too.
     #[command(after_help = EXIT_CODES)]
     Output(ScanOutputArgs),
+    /// Find out whether a log of findings is whole and unchanged
+    ///
+    /// Every line of the log carries a hash over itself and the line before, and the last line says how many there are. The
+    /// exit code is 1 when a line was changed, added or removed, or when the end is missing.
+    VerifyFindings(VerifyFindingsArgs),
     /// List what scans look for
     Rules(RulesArgs),
 }
@@ -56,6 +70,27 @@ pub(crate) struct ScanTextArgs {
     /// The longest text that is read, in bytes; a longer one is a finding
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub(crate) max_size: u64,
+    #[command(flatten)]
+    pub(crate) report: ScanReportArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScanUrlArgs {
+    /// The URLs
+    #[arg(value_name = "URL", required = true, value_hint = ValueHint::Url)]
+    pub(crate) urls: Vec<String>,
+    /// Resolve no names; they are judged by themselves only
+    #[arg(long)]
+    pub(crate) offline: bool,
+    #[command(flatten)]
+    pub(crate) report: ScanReportArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScanCommandArgs {
+    /// The command, as one argument; `-` is standard input
+    #[arg(value_name = "COMMAND", default_value = "-", allow_hyphen_values = true)]
+    pub(crate) command: String,
     #[command(flatten)]
     pub(crate) report: ScanReportArgs,
 }
@@ -89,9 +124,6 @@ pub(crate) struct ScanReportArgs {
     /// The least severity that is printed; what blocks always is
     #[arg(long, value_name = "SEVERITY", default_value = "info", value_parser = severity())]
     pub(crate) min_severity: Severity,
-    /// A file with tokens, one per line, that must not appear anywhere
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) canary_file: Option<PathBuf>,
 }
 
 fn severity() -> impl TypedValueParser<Value = Severity> {

@@ -3,7 +3,9 @@
 mod context;
 mod outputs;
 mod rules;
+mod shell;
 mod text;
+mod url;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -23,7 +25,10 @@ pub(super) fn run(command: ScanCommand, output: &mut Output) -> Result<Exit> {
     match command {
         ScanCommand::Context(args) => context::run(&args, output),
         ScanCommand::Text(args) => text::run(&args, output),
+        ScanCommand::Url(args) => url::run(&args, output),
+        ScanCommand::Command(args) => shell::run(&args, output),
         ScanCommand::Output(args) => outputs::run(&args, output),
+        ScanCommand::VerifyFindings(args) => super::verify_findings::run(&args, output),
         ScanCommand::Rules(args) => rules::run(&args, output),
     }
 }

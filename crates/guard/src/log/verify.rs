@@ -77,6 +77,48 @@ pub enum Problem {
     },
 }
 
+impl Problem {
+    /// Stable name of this problem for machine-readable output.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Blank => "blank",
+            Self::Unfinished => "unfinished",
+            Self::TooLong => "too-long",
+            Self::NotAnEntry => "not-an-entry",
+            Self::Respelled => "respelled",
+            Self::WrongNumber { .. } => "wrong-number",
+            Self::NotChained => "not-chained",
+            Self::WrongHash => "wrong-hash",
+            Self::WrongSeal => "wrong-seal",
+            Self::AfterSeal => "after-seal",
+            Self::OtherHead { .. } => "other-head",
+        }
+    }
+
+    /// What a person should do about it.
+    pub const fn help(&self) -> &'static str {
+        match self {
+            Self::Unfinished => {
+                "the writer died or the file was cut; a run that is resumed cuts the rest off and records that"
+            }
+            Self::OtherHead { .. } => {
+                "the end was removed, or this is the log of another run; look for the file with the expected hash"
+            }
+            Self::Blank
+            | Self::TooLong
+            | Self::NotAnEntry
+            | Self::Respelled
+            | Self::WrongNumber { .. }
+            | Self::NotChained
+            | Self::WrongHash
+            | Self::WrongSeal
+            | Self::AfterSeal => {
+                "somebody or something changed the file; trust nothing from this line on, and find out who could write it"
+            }
+        }
+    }
+}
+
 impl fmt::Display for Broken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "line {}: {}", self.at.saturating_add(1), self.problem)

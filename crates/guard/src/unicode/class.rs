@@ -2,6 +2,7 @@
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+use super::script::is_wide_filling;
 use super::styled;
 
 /// How many marks a letter may carry. Real text stays well below, in every script.
@@ -74,7 +75,16 @@ pub(super) enum Disguised {
 impl Class {
     /// What `character` is.
     pub(super) fn of(character: char) -> Self {
-        match character {
+        match Self::at_a_glance(character) {
+            Some(class) => class,
+            None if is_mark(character) => Self::Mark,
+            None => Self::Plain,
+        }
+    }
+
+    /// What `character` is; none where only the tables know whether it is a mark or plain.
+    fn at_a_glance(character: char) -> Option<Self> {
+        Some(match character {
             '\0' => Self::Banned(Banned::Null),
             '\t' | '\n' | '\r' | ' '..='~' => Self::Plain,
             '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}' => Self::Banned(Banned::Escape),
@@ -90,14 +100,14 @@ impl Class {
                 _ => Self::Plain,
             },
             '\u{ac00}'..='\u{d7ff}' | '\u{e000}'..='\u{faff}' => Self::Plain,
-            '\u{10000}'.. => Self::of_supplementary(character),
-            _ => Self::of_script(character),
-        }
+            '\u{10000}'.. => return Self::of_supplementary(character),
+            _ => return Self::of_script(character),
+        })
     }
 
     /// What a character of the scripts between Hebrew and Vai, or of the compatibility forms, is.
-    fn of_script(character: char) -> Self {
-        match character {
+    fn of_script(character: char) -> Option<Self> {
+        Some(match character {
             '\u{61c}' => Self::Dependent(Dependent::BidiMark),
             '\u{115f}' | '\u{1160}' | '\u{ffa0}' => Self::Banned(Banned::Filler),
             '\u{180e}' => Self::Dependent(Dependent::VowelSeparator),
@@ -105,9 +115,10 @@ impl Class {
             '\u{17b4}' | '\u{17b5}' | '\u{feff}' | '\u{fff0}'..='\u{fff8}' => Self::Banned(Banned::ZeroWidth),
             '\u{fff9}'..='\u{fffb}' => Self::Banned(Banned::Annotation),
             '\u{fb00}'..='\u{fb06}' => Self::Disguised(Disguised::Ligature),
+            '\u{ff01}'..='\u{ff5e}' if is_wide_filling(character) => Self::Plain,
             '\u{ff01}'..='\u{ff5e}' => Self::Disguised(Disguised::Fullwidth),
-            _ => Self::mark_or_plain(character),
-        }
+            _ => return None,
+        })
     }
 
     /// What a character among punctuation and symbols is.
@@ -129,8 +140,8 @@ impl Class {
     }
 
     /// What a character beyond the basic plane is.
-    fn of_supplementary(character: char) -> Self {
-        match character {
+    fn of_supplementary(character: char) -> Option<Self> {
+        Some(match character {
             '\u{1f000}'..='\u{1faff}' | '\u{1d400}'..='\u{1d7ff}' if styled::letter(character).is_some() => {
                 Self::Disguised(Disguised::Styled)
             }
@@ -142,15 +153,8 @@ impl Class {
             '\u{e0000}'..='\u{e007f}' => Self::Dependent(Dependent::Tag),
             '\u{e0100}'..='\u{e01ef}' => Self::Dependent(Dependent::Selector),
             '\u{e0080}'..='\u{e0fff}' => Self::Banned(Banned::ZeroWidth),
-            _ => Self::mark_or_plain(character),
-        }
-    }
-
-    fn mark_or_plain(character: char) -> Self {
-        match is_mark(character) {
-            true => Self::Mark,
-            false => Self::Plain,
-        }
+            _ => return None,
+        })
     }
 
     /// Whether nothing of the character is seen, so that what stands before and after it looks adjacent.
@@ -195,14 +199,19 @@ pub(super) struct Found {
 pub(super) struct Finder<'t> {
     text: &'t str,
     at: usize,
-    /// How many marks the last letter carries so far.
+    /// How many marks the last letter carries, apart from those in question.
     marks: usize,
+    /// How many characters behind those may be marks. The tables are asked only when they would be too many, because
+    /// asking for each letter of a script takes longer than all the rest.
+    in_question: usize,
+    /// Where the first of them is.
+    question: usize,
 }
 
 impl<'t> Finder<'t> {
     /// From the start of `text`.
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: 0, marks: 0 }
+        Self { text, at: 0, marks: 0, in_question: 0, question: 0 }
     }
 
     /// Goes on at `at`.
@@ -217,29 +226,64 @@ impl<'t> Finder<'t> {
             let byte = *bytes.get(self.at)?;
             let width = usize::from(*PLAIN_WIDTH.get(usize::from(byte))?);
             if width > 0 {
-                self.marks = 0;
+                (self.marks, self.in_question) = (0, 0);
                 self.at += if width == 1 { plain_ascii(bytes.get(self.at..)?) } else { width };
                 continue;
             }
             let character = self.text.get(self.at..)?.chars().next()?;
-            let (at, class) = (self.at, Class::of(character));
+            let (at, class) = (self.at, Class::at_a_glance(character));
             self.at += character.len_utf8();
-            if class.carries_marks() {
-                self.marks = 0;
-            }
             match class {
-                Class::Plain => {}
-                Class::Mark => {
-                    self.marks += 1;
-                    if self.marks > MOST_MARKS {
-                        return Some(Found { at, character, class });
+                Some(Class::Mark) | None => {
+                    if self.is_surplus(at) {
+                        return Some(Found { at, character, class: Class::Mark });
                     }
                 }
-                Class::Banned(_) | Class::Dependent(_) | Class::Disguised(_) => {
+                Some(Class::Plain) => (self.marks, self.in_question) = (0, 0),
+                Some(class) => {
+                    if class.carries_marks() {
+                        (self.marks, self.in_question) = (0, 0);
+                    } else if class == Class::Banned(Banned::Escape) {
+                        // What a sequence is made of carries no marks once the sequence is gone.
+                        self.answer(at);
+                    }
                     return Some(Found { at, character, class });
                 }
             }
         }
+    }
+
+    /// Counts the character at `at`, which may be a mark, and says whether it is one too many.
+    fn is_surplus(&mut self, at: usize) -> bool {
+        if self.in_question == 0 {
+            self.question = at;
+        }
+        self.in_question += 1;
+        if self.marks + self.in_question <= MOST_MARKS {
+            return false;
+        }
+        self.answer(self.at);
+        self.marks > MOST_MARKS
+    }
+
+    /// Finds out how many of the characters in question up to `end` are marks on the last letter.
+    fn answer(&mut self, end: usize) {
+        if self.in_question == 0 {
+            return;
+        }
+        self.in_question = 0;
+        let mut marks = 0;
+        for character in self.text.get(self.question..end).unwrap_or_default().chars().rev() {
+            match Class::of(character) {
+                Class::Mark => marks += 1,
+                class if class.carries_marks() => {
+                    self.marks = marks;
+                    return;
+                }
+                Class::Plain | Class::Banned(_) | Class::Dependent(_) | Class::Disguised(_) => {}
+            }
+        }
+        self.marks += marks;
     }
 }
 
@@ -269,6 +313,10 @@ const fn plain_widths() -> [u8; 256] {
 /// How many bytes at the start of `bytes` are plain ASCII, counted in large steps. At least one, which the caller saw.
 fn plain_ascii(bytes: &[u8]) -> usize {
     const STEP: usize = 64;
+    // A space between words of another script.
+    if !bytes.get(1).copied().is_some_and(is_plain_ascii) {
+        return 1;
+    }
     let mut count = 0;
     while let Some(chunk) = bytes.get(count..).and_then(|rest| rest.first_chunk::<STEP>()) {
         // Without a branch per byte this compiles to vector instructions.

@@ -19,13 +19,17 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Runs a pass over `text`, and gives what it leaves of it.
-    pub(super) fn pass<'t>(&mut self, text: &'t str, run: impl FnOnce(&str, &mut Pass<'_>)) -> Cow<'t, str> {
+    /// Runs a pass over `text`, and gives what it leaves of it, and what it says.
+    pub(super) fn pass<'t, T>(
+        &mut self,
+        text: &'t str,
+        run: impl FnOnce(&str, &mut Pass<'_>) -> T,
+    ) -> (Cow<'t, str>, T) {
         let mut pass = Pass { findings: &mut self.findings, passes: &self.passes, edits: Vec::new() };
-        run(text, &mut pass);
+        let says = run(text, &mut pass);
         let edits = pass.edits;
         if edits.is_empty() {
-            return Cow::Borrowed(text);
+            return (Cow::Borrowed(text), says);
         }
         self.edits.extend(edits.iter().map(|edit| Edit {
             span: original(&self.passes, edit.span),
@@ -34,7 +38,7 @@ impl Draft {
         let edits = Edits::new(edits);
         let changed = edits.apply(text);
         self.passes.push(edits);
-        Cow::Owned(changed)
+        (Cow::Owned(changed), says)
     }
 
     /// All there is to say.
@@ -55,14 +59,22 @@ pub(super) struct Pass<'d> {
 
 impl Pass<'_> {
     /// Reports what stands at `span`, as bad as the rule says.
-    pub(super) fn report(&mut self, rule: &'static Rule, span: Span, detail: &str) {
+    pub(super) fn report(&mut self, rule: &'static Rule, span: Span, detail: impl FnOnce() -> String) {
         self.report_as(rule, rule.severity, span, detail);
     }
 
     /// Reports what stands at `span`, as bad as `severity`.
-    pub(super) fn report_as(&mut self, rule: &'static Rule, severity: Severity, span: Span, detail: &str) {
-        let finding = Finding::new(rule, original(self.passes, span), detail);
-        self.findings.push(finding.with_severity(severity));
+    pub(super) fn report_as(
+        &mut self,
+        rule: &'static Rule,
+        severity: Severity,
+        span: Span,
+        detail: impl FnOnce() -> String,
+    ) {
+        let passes = self.passes;
+        self.findings.push_with(rule, severity, || {
+            Finding::new(rule, original(passes, span), detail()).with_severity(severity)
+        });
     }
 
     /// Takes `span` out of the text.

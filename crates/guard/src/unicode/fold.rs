@@ -4,7 +4,7 @@ use super::class::{Class, Dependent, Disguised, Finder};
 use super::draft::Pass;
 use super::rules::{FULLWIDTH, LIGATURE, STYLED_LETTERS};
 use super::run::{describe, run_of};
-use super::script::is_east_asian;
+use super::script::{is_east_asian, is_wide_filling};
 use super::styled::{letter, letter_like, letters, narrow};
 use crate::finding::Span;
 
@@ -22,18 +22,17 @@ pub(super) fn fold(text: &str, pass: &mut Pass<'_>) {
     }
 }
 
-/// A run of full-width characters, with wide spaces inside it.
+/// A run of full-width characters, with wide spaces and punctuation inside it.
 fn fold_wide(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
     let span = wide_run(text, at);
-    let run = span.of(text).unwrap_or_default();
-    let is_filling = |character: &char| *character == '\u{3000}' || is_selector(*character);
-    let before = text.get(..span.start).unwrap_or_default().chars().rev().find(|last| !is_filling(last));
-    let behind = text.get(span.end..).unwrap_or_default().chars().find(|next| !is_filling(next));
-    let at_home = before.is_some_and(is_east_asian) || behind.is_some_and(is_east_asian);
-    if !at_home && !run.chars().all(is_east_asian_punctuation) {
-        pass.report(&FULLWIDTH, span, &describe(run, "full-width character", "full-width characters"));
-        let narrowed: String = run.chars().map(|wide| narrow(wide).unwrap_or(wide)).collect();
-        pass.replace(span, narrowed);
+    let is_between = |character: &char| is_wide_filling(*character) || is_selector(*character);
+    let before = text.get(..span.start).unwrap_or_default().chars().rev().find(|last| !is_between(last));
+    let behind = text.get(span.end..).unwrap_or_default().chars().find(|next| !is_between(next));
+    if !before.is_some_and(is_east_asian) && !behind.is_some_and(is_east_asian) {
+        let run = span.of(text).unwrap_or_default();
+        pass.report(&FULLWIDTH, span, || describe(run, "full-width character", "full-width characters"));
+        let plain = |wide: char| narrow(wide).filter(|_| !is_wide_filling(wide)).unwrap_or(wide);
+        pass.replace(span, run.chars().map(plain).collect::<String>());
     }
     span.end
 }
@@ -45,18 +44,15 @@ fn is_selector(character: char) -> bool {
 fn wide_run(text: &str, at: usize) -> Span {
     let mut end = at;
     for (offset, character) in text.get(at..).unwrap_or_default().char_indices() {
-        if narrow(character).is_some() {
-            end = at + offset + character.len_utf8();
-        } else if character != '\u{3000}' {
+        if is_wide_filling(character) {
+            continue;
+        }
+        if narrow(character).is_none() {
             break;
         }
+        end = at + offset + character.len_utf8();
     }
     Span::new(at, end)
-}
-
-/// Punctuation that East Asian writers also put between words of other scripts.
-fn is_east_asian_punctuation(character: char) -> bool {
-    matches!(character, '！' | '（' | '）' | '，' | '：' | '；' | '？' | '～' | '\u{3000}')
 }
 
 /// A run of styled letters. One is a symbol; several are a word.
@@ -78,8 +74,8 @@ fn fold_styled(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
     }
     if word.len() > 1 && !symbols_only {
         let span = Span::new(at, end);
-        let detail = describe(span.of(text).unwrap_or_default(), "styled letter", "styled letters");
-        pass.report(&STYLED_LETTERS, span, &detail);
+        let run = span.of(text).unwrap_or_default();
+        pass.report(&STYLED_LETTERS, span, || describe(run, "styled letter", "styled letters"));
         pass.replace(span, word);
     }
     // Where the first one is an emoji, the search goes on behind it.
@@ -89,7 +85,7 @@ fn fold_styled(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
 fn fold_ligatures(text: &str, at: usize, pass: &mut Pass<'_>) -> usize {
     let span = run_of(text, at, Class::Disguised(Disguised::Ligature));
     let run = span.of(text).unwrap_or_default();
-    pass.report(&LIGATURE, span, &describe(run, "ligature", "ligatures"));
+    pass.report(&LIGATURE, span, || describe(run, "ligature", "ligatures"));
     pass.replace(span, run.chars().map(letters).collect::<String>());
     span.end
 }

@@ -38,10 +38,8 @@ impl Paragraph {
         let end = text.get(at..).unwrap_or_default().find(is_break).map_or(text.len(), |length| at + length);
         let mut paragraph = Self { start, end, ..Self::default() };
         let inside = text.get(start..end).unwrap_or_default();
-        for character in inside.chars().filter(|character| *character >= '\u{590}') {
-            paragraph.right_to_left = paragraph.right_to_left || is_right_to_left(character);
-            paragraph.braille = paragraph.braille || matches!(character, '\u{2801}'..='\u{28ff}');
-        }
+        paragraph.right_to_left = inside.chars().any(is_right_to_left);
+        paragraph.braille = inside.contains(|character| matches!(character, '\u{2801}'..='\u{28ff}'));
         if paragraph.right_to_left {
             paragraph.paired = pairs(inside, start);
         }

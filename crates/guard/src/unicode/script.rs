@@ -73,6 +73,11 @@ pub(super) fn is_east_asian(character: char) -> bool {
     }
 }
 
+/// The wide space, and punctuation that East Asian writers also put between words of other scripts.
+pub(super) fn is_wide_filling(character: char) -> bool {
+    matches!(character, '\u{3000}' | '！' | '（' | '）' | '，' | '：' | '；' | '？' | '～')
+}
+
 /// A Chinese character, of which there are registered variants.
 pub(super) fn is_han(character: char) -> bool {
     matches!(

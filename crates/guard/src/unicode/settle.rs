@@ -18,8 +18,13 @@ use crate::finding::Span;
 
 /// Takes out joiners, direction characters, tags and selectors where they mean nothing.
 pub(super) fn settle(text: &str, pass: &mut Pass<'_>) {
-    let mut settling =
-        Settling { text, pass, paragraph: Paragraph::default(), gap: Span::new(usize::MAX, usize::MAX) };
+    let mut settling = Settling {
+        text,
+        pass,
+        paragraph: Paragraph::default(),
+        gap: Span::new(usize::MAX, usize::MAX),
+        strays: None,
+    };
     let mut finder = Finder::new(text);
     while let Some(found) = finder.next() {
         let Class::Dependent(dependent) = found.class else { continue };
@@ -33,6 +38,7 @@ pub(super) fn settle(text: &str, pass: &mut Pass<'_>) {
             Dependent::BrailleBlank => finder.resume(settling.braille(found)),
         }
     }
+    settling.spread_selectors();
 }
 
 struct Settling<'t, 'p, 'd> {
@@ -41,6 +47,8 @@ struct Settling<'t, 'p, 'd> {
     paragraph: Paragraph,
     /// What was taken out last, without a break.
     gap: Span,
+    /// Selectors that stood alone or in short runs, and from where to where.
+    strays: Option<(String, Span)>,
 }
 
 impl<'t> Settling<'t, '_, '_> {
@@ -75,8 +83,9 @@ impl<'t> Settling<'t, '_, '_> {
     }
 
     fn remove_zero_width(&mut self, span: Span) {
-        let detail = describe(self.part(span), "zero-width character", "zero-width characters");
-        self.pass.report(&ZERO_WIDTH, span, &detail);
+        let part = self.part(span);
+        self.pass
+            .report(&ZERO_WIDTH, span, || describe(part, "zero-width character", "zero-width characters"));
         self.remove(span);
     }
 
@@ -118,8 +127,8 @@ impl<'t> Settling<'t, '_, '_> {
             false => run,
         };
         if !gone.is_empty() {
-            let detail = describe(self.part(gone), "direction mark", "direction marks");
-            self.pass.report(&ZERO_WIDTH, gone, &detail);
+            let part = self.part(gone);
+            self.pass.report(&ZERO_WIDTH, gone, || describe(part, "direction mark", "direction marks"));
             self.remove(gone);
         }
         run.end
@@ -145,8 +154,10 @@ impl<'t> Settling<'t, '_, '_> {
 
     fn remove_pairs(&mut self, span: Span) {
         if !span.is_empty() {
-            let detail = describe(self.part(span), "direction character", "direction characters");
-            self.pass.report(&BIDI_OVERRIDE, span, &detail);
+            let part = self.part(span);
+            self.pass.report(&BIDI_OVERRIDE, span, || {
+                describe(part, "direction character", "direction characters")
+            });
             self.remove(span);
         }
     }
@@ -158,7 +169,7 @@ impl<'t> Settling<'t, '_, '_> {
         if self.before(found.at) == Some('\u{1f3f4}') && is_subdivision(run) {
             return span.end;
         }
-        self.pass.report(&TAG_CHAR, span, &tags(run));
+        self.pass.report(&TAG_CHAR, span, || tags(run));
         self.remove(span);
         span.end
     }
@@ -176,26 +187,46 @@ impl<'t> Settling<'t, '_, '_> {
             false => run,
         };
         if !gone.is_empty() {
-            let (severity, hidden) = selected_text(self.part(gone));
-            let mut detail = describe(self.part(gone), "variation selector", "variation selectors");
-            if let Some(hidden) = hidden {
-                detail = format!("{detail} that spell \"{hidden}\"");
+            let part = self.part(gone);
+            let (severity, hidden) = selected_text(part);
+            if hidden.is_none() {
+                let (strays, hull) = self.strays.get_or_insert((String::new(), gone));
+                strays.push_str(part);
+                hull.end = gone.end;
             }
-            self.pass.report_as(&VARIATION_SELECTOR, severity, gone, &detail);
+            self.pass.report_as(&VARIATION_SELECTOR, severity, gone, || selectors(part, hidden.as_deref()));
             self.remove(gone);
         }
         run.end
+    }
+
+    /// Selectors spread over a text, one or a few behind each letter, can carry a message just as well as a run.
+    fn spread_selectors(&mut self) {
+        let Some((strays, hull)) = self.strays.take() else { return };
+        if let (severity, Some(hidden)) = selected_text(&strays) {
+            self.pass.report_as(&VARIATION_SELECTOR, severity, hull, || selectors(&strays, Some(&hidden)));
+        }
     }
 
     /// Blank braille cells: between others they are the spaces of braille.
     fn braille(&mut self, found: Found) -> usize {
         let span = run_of(self.text, found.at, found.class);
         if !self.paragraph(found.at).braille {
-            let detail = describe(self.part(span), "blank braille cell", "blank braille cells");
-            self.pass.report(&BLANK_FILLER, span, &detail);
+            let part = self.part(span);
+            self.pass
+                .report(&BLANK_FILLER, span, || describe(part, "blank braille cell", "blank braille cells"));
             self.pass.replace(span, " ");
         }
         span.end
+    }
+}
+
+/// How selectors are told, with the text they carry.
+fn selectors(run: &str, hidden: Option<&str>) -> String {
+    let described = describe(run, "variation selector", "variation selectors");
+    match hidden {
+        Some(hidden) => format!("{described} that spell \"{hidden}\""),
+        None => described,
     }
 }
 

@@ -15,17 +15,32 @@ use crate::rule::Rule;
 
 const ZERO_WIDTH_NAMES: [&str; 2] = ["zero-width character", "zero-width characters"];
 
+/// What is left for the passes that follow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rest {
+    /// Characters that have a meaning in some company only.
+    pub(super) dependent: bool,
+    /// Characters that read as plainer ones.
+    pub(super) disguised: bool,
+}
+
 /// Takes out terminal sequences, control characters, characters of no width, fillers, and surplus marks.
-pub(super) fn strip(text: &str, beginning: Beginning, pass: &mut Pass<'_>) {
+pub(super) fn strip(text: &str, beginning: Beginning, pass: &mut Pass<'_>) -> Rest {
+    let mut rest = Rest::default();
     let mut finder = Finder::new(text);
     while let Some(found) = finder.next() {
         if found.at == 0 && found.character == '\u{feff}' && beginning == Beginning::File {
             continue;
         }
-        if let Some(end) = strip_at(text, found, pass) {
-            finder.resume(end);
+        match strip_at(text, found, pass) {
+            Some(end) => finder.resume(end),
+            None => {
+                rest.dependent |= matches!(found.class, Class::Dependent(_));
+                rest.disguised |= matches!(found.class, Class::Disguised(_));
+            }
         }
     }
+    rest
 }
 
 /// Takes out what stands at `found`, and says where it ends; none where it stays for now.
@@ -60,7 +75,7 @@ fn strip_banned(text: &str, found: Found, banned: Banned, pass: &mut Pass<'_>) -
 
 fn removed(text: &str, span: Span, rule: &'static Rule, names: [&str; 2], pass: &mut Pass<'_>) -> Span {
     let [one, many] = names;
-    pass.report(rule, span, &describe(span.of(text).unwrap_or_default(), one, many));
+    pass.report(rule, span, || describe(span.of(text).unwrap_or_default(), one, many));
     pass.remove(span);
     span
 }
@@ -72,15 +87,12 @@ fn escape(text: &str, found: Found, pass: &mut Pass<'_>) -> Span {
         return removed(text, span, &CONTROL_CHAR, ["control character", "control characters"], pass);
     };
     let span = Span::new(found.at, sequence.end);
-    let characters = span.of(text).unwrap_or_default().chars().count();
-    match sequence.kind {
-        Kind::Control => {
-            pass.report(&ANSI_ESCAPE, span, &format!("terminal sequence of {characters} characters"));
-        }
-        Kind::String => {
-            pass.report(&OSC_ESCAPE, span, &format!("terminal command string of {characters} characters"));
-        }
-    }
+    let (rule, name) = match sequence.kind {
+        Kind::Control => (&ANSI_ESCAPE, "terminal sequence"),
+        Kind::String => (&OSC_ESCAPE, "terminal command string"),
+    };
+    let length = || span.of(text).unwrap_or_default().chars().count();
+    pass.report(rule, span, || format!("{name} of {} characters", length()));
     report_disguise(text, span, pass);
     pass.remove(span);
     span
@@ -94,19 +106,18 @@ fn report_disguise(text: &str, span: Span, pass: &mut Pass<'_>) {
         let run = run_of(inside, found.at, found.class);
         let hidden = run.of(inside).unwrap_or_default();
         let place = Span::new(span.start + run.start, span.start + run.end);
-        let name = match found.class {
-            Class::Dependent(Dependent::Tag) => Some((&TAG_CHAR, tags(hidden))),
+        match found.class {
+            Class::Dependent(Dependent::Tag) => pass.report(&TAG_CHAR, place, || tags(hidden)),
             Class::Disguised(Disguised::Fullwidth) => {
-                Some((&FULLWIDTH, describe(hidden, "full-width character", "full-width characters")))
+                pass.report(&FULLWIDTH, place, || {
+                    describe(hidden, "full-width character", "full-width characters")
+                });
             }
             Class::Banned(Banned::ZeroWidth) | Class::Dependent(Dependent::Joiner) => {
                 let [one, many] = ZERO_WIDTH_NAMES;
-                Some((&ZERO_WIDTH, describe(hidden, one, many)))
+                pass.report(&ZERO_WIDTH, place, || describe(hidden, one, many));
             }
-            Class::Plain | Class::Mark | Class::Banned(_) | Class::Dependent(_) | Class::Disguised(_) => None,
-        };
-        if let Some((rule, detail)) = name {
-            pass.report(rule, place, &detail);
+            Class::Plain | Class::Mark | Class::Banned(_) | Class::Dependent(_) | Class::Disguised(_) => {}
         }
         finder.resume(run.end);
     }
@@ -127,7 +138,7 @@ fn controls(text: &str, span: Span, pass: &mut Pass<'_>) -> Span {
     if !run.contains(['\u{b}', '\u{c}', '\u{85}']) {
         return removed(text, span, &CONTROL_CHAR, ["control character", "control characters"], pass);
     }
-    pass.report(&CONTROL_CHAR, span, &describe(run, "control character", "control characters"));
+    pass.report(&CONTROL_CHAR, span, || describe(run, "control character", "control characters"));
     pass.replace(span, " ");
     span
 }
@@ -147,7 +158,7 @@ fn zero_width(text: &str, at: usize, pass: &mut Pass<'_>) -> Option<usize> {
 /// Letters drawn as nothing. Those with a width separate words, and leave a space.
 fn fillers(text: &str, span: Span, pass: &mut Pass<'_>) -> Span {
     let run = span.of(text).unwrap_or_default();
-    pass.report(&BLANK_FILLER, span, &describe(run, "blank letter", "blank letters"));
+    pass.report(&BLANK_FILLER, span, || describe(run, "blank letter", "blank letters"));
     match run.contains(['\u{3164}', '\u{ffa0}']) {
         true => pass.replace(span, " "),
         false => pass.remove(span),

@@ -3,10 +3,13 @@
 //! Tools for fetching exist under any name, so the field decides: what stands under a key such as `url` is a place to go to,
 //! what stands under `content` or `command` is text. Below an object the keys of that object decide, wherever it stands.
 
+use std::net::Ipv6Addr;
+
 use serde_json::Value;
 
 use super::ipv4::{self, Number};
-use super::schemes;
+use super::schemes::{self, SchemeKind};
+use super::spelling;
 
 /// A request target in the input of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,12 +49,22 @@ const URL_WORDS: &[&str] = &[
     "callbacks",
 ];
 /// Last words of keys that hold hosts.
-const HOST_WORDS: &[&str] =
-    &["host", "hosts", "hostname", "hostnames", "server", "servers", "ip", "ips", "proxy", "upstream"];
-/// Last words of keys that may hold URLs or hosts.
-const PLACE_WORDS: &[&str] = &[
+const HOST_WORDS: &[&str] = &[
     "address",
     "addresses",
+    "host",
+    "hosts",
+    "hostname",
+    "hostnames",
+    "server",
+    "servers",
+    "ip",
+    "ips",
+    "proxy",
+    "upstream",
+];
+/// Last words of keys that may hold URLs or hosts.
+const PLACE_WORDS: &[&str] = &[
     "destination",
     "destinations",
     "domain",
@@ -137,7 +150,7 @@ fn is_request(kind: KeyKind, text: &str) -> bool {
     match kind {
         KeyKind::Data => false,
         KeyKind::Url => !text.is_empty() && !is_relative(text),
-        KeyKind::Host => has_place_shape(text) || is_label(text),
+        KeyKind::Host => has_place_shape(text) || is_host_field(text),
         KeyKind::Place => has_place_shape(text),
     }
 }
@@ -148,50 +161,61 @@ fn is_relative(text: &str) -> bool {
     slashes == 1 || text.starts_with(['.', '?', '#'])
 }
 
-/// One label, or a number in any spelling.
-fn is_label(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|character| character.is_alphanumeric() || "-_.".contains(character))
+/// Whether a host field holds a host: one label or more, perhaps with a port.
+fn is_host_field(text: &str) -> bool {
+    let host = text.split_once(':').filter(|(_, port)| is_decimal(port)).map_or(text, |(host, _)| host);
+    is_name(host)
+}
+
+fn is_decimal(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether the text is a name or a number in any spelling, once it is prepared as a host is.
+fn is_name(text: &str) -> bool {
+    let shape =
+        |text: &str| text.chars().all(|character| character.is_alphanumeric() || "-_.".contains(character));
+    !text.is_empty() && spelling::prepare(text).is_ok_and(|prepared| shape(&prepared.text))
 }
 
 /// Whether the whole text is a URL with a scheme, an address, or a dotted name with an optional port and path.
 fn has_place_shape(text: &str) -> bool {
-    if text.is_empty() || text.contains([' ', '\n']) || is_relative(text) {
+    if text.is_empty() || is_relative(text) {
         return false;
     }
-    let scheme = text.split_once(':').filter(|(scheme, _)| schemes::is_scheme(scheme));
-    if scheme.is_some_and(|(_, rest)| rest.starts_with(['/', '\\']))
-        || text.starts_with("//")
-        || text.starts_with('[')
+    if has_scheme(text) || text.starts_with("//") || text.starts_with('[') || text.parse::<Ipv6Addr>().is_ok()
     {
-        return true;
-    }
-    if scheme
-        .is_some_and(|(scheme, _)| schemes::kind(&scheme.to_ascii_lowercase()) == schemes::SchemeKind::Web)
-    {
-        return true;
-    }
-    if text.parse::<std::net::Ipv6Addr>().is_ok() {
         return true;
     }
     let authority = text.split(['/', '?', '#', '\\']).next().unwrap_or(text);
-    let (user, place) =
-        authority.rsplit_once('@').map_or((None, authority), |(user, place)| (Some(user), place));
-    let (host, port) = place.split_once(':').map_or((place, None), |(host, port)| (host, Some(port)));
-    // An address of a person, not of a host.
-    if user.is_some() && port.is_none() {
-        return false;
+    match authority.rsplit_once('@') {
+        // An address of a person, not of a host.
+        Some((_, place)) if !place.contains(':') => false,
+        Some((_, place)) => is_dotted_host(place),
+        None => is_dotted_host(authority),
     }
-    let numbered =
-        port.is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
-    is_dotted_host(host) || (numbered && is_label(host))
 }
 
-/// A name with a top-level domain, or an address in its usual form. Short numbers such as `10.2` are versions, not hosts.
-fn is_dotted_host(host: &str) -> bool {
-    let host = host.strip_suffix('.').unwrap_or(host);
+/// Whether the text starts with a scheme and a host, or with a web scheme that browsers complete.
+fn has_scheme(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':').filter(|(scheme, _)| schemes::is_scheme(scheme)) else {
+        return false;
+    };
+    let behind_slashes = rest.trim_start_matches(['/', '\\']);
+    let authority = behind_slashes.split(['/', '?', '#']).next().unwrap_or_default();
+    let known = schemes::kind(&scheme.to_ascii_lowercase()) == SchemeKind::Web;
+    (known || behind_slashes.len() < rest.len()) && !authority.contains(' ')
+}
+
+/// A name with a top-level domain, or an address in its usual form, perhaps with a port or the path of a copy command.
+/// Short numbers such as `10.2` are versions, not hosts.
+fn is_dotted_host(place: &str) -> bool {
+    let host = place.split(':').next().unwrap_or(place);
+    let Ok(prepared) = spelling::prepare(host) else { return false };
+    let host = prepared.text.strip_suffix('.').unwrap_or(&prepared.text);
     match ipv4::read(host) {
         Number::Plain(_) => true,
         Number::Unusual(..) | Number::Bad => host.split('.').count() == 4,
-        Number::None => host.contains('.') && is_label(host),
+        Number::None => host.contains('.') && is_name(host),
     }
 }

@@ -6,6 +6,7 @@ use fullsend_origin::classify;
 
 use super::allowed::Allowed;
 use super::rules;
+use super::schemes::is_scheme;
 use super::target;
 use super::verdict::{Malformed, Verdict};
 use crate::finding::Finding;
@@ -46,7 +47,9 @@ pub fn check_partial(prefix: &str, allowed: &Allowed) -> Option<Finding> {
 
 /// Whether a path has begun behind the host.
 fn host_is_complete(prefix: &str) -> bool {
-    let behind_scheme = prefix.split_once("://").map_or(prefix, |(_, rest)| rest);
+    let scheme =
+        prefix.split_once(':').filter(|(name, rest)| is_scheme(name) && rest.starts_with(['/', '\\']));
+    let behind_scheme = scheme.map_or(prefix, |(_, rest)| rest);
     let authority = behind_scheme.trim_start_matches(['/', '\\']);
     authority.find('/').is_some_and(|at| at > 0)
 }

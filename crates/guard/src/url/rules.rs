@@ -30,7 +30,7 @@ rules! {
         "A request goes to an address that is not an ordinary public one.",
         "if the address is meant, add it to the allowed hosts of the configuration; metadata services cannot be allowed";
     /// The name has no address.
-    DNS_FAILURE = High "dns_failure",
+    DNS_FAILURE = High Incomplete "dns_failure",
         "The host of a request could not be resolved, so it is not known where the request would go.",
         "check the spelling of the host and whether names can be resolved here";
     /// The name leads to an address that is not an ordinary public one.

@@ -114,8 +114,7 @@ fn suspicion_in_text(reason: Suspicion) -> Option<Severity> {
 /// Text is full of templates such as `http://<host>:$PORT/`, which are no URLs and no tricks either.
 fn malformed_in_text(reason: Malformed) -> Option<Severity> {
     match reason {
-        Malformed::SeveralAts | Malformed::Punycode => Some(Severity::Low),
-        Malformed::Number => Some(Severity::Low),
+        Malformed::SeveralAts | Malformed::Punycode | Malformed::Number => Some(Severity::Low),
         Malformed::Empty
         | Malformed::Scheme
         | Malformed::NoHost
@@ -132,7 +131,8 @@ fn malformed_in_text(reason: Malformed) -> Option<Severity> {
 fn reason_in_text(reason: &BlockReason) -> Option<Severity> {
     match reason {
         BlockReason::Metadata => Some(Severity::Medium),
-        BlockReason::BlockedScheme { host_too: true, .. } => Some(Severity::Low),
+        BlockReason::BlockedScheme { host_too: true, .. }
+        | BlockReason::DisallowedScheme { host_too: true, .. } => Some(Severity::Low),
         BlockReason::BlockedScheme { .. } => Some(Severity::Info),
         BlockReason::DisallowedScheme { .. } => None,
         BlockReason::Name(_) | BlockReason::NameOfAddress { .. } => Some(Severity::Low),

@@ -68,21 +68,45 @@ fn turns_into_ascii(character: char) -> bool {
 }
 
 /// Decodes escapes; none when one is broken or the result is not UTF-8.
-pub(super) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
+fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(Cow::Borrowed(text));
     }
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            decoded.push(byte);
-            continue;
-        }
-        let (high, low) = (hex_digit(bytes.next()?)?, hex_digit(bytes.next()?)?);
-        decoded.push(high << 4 | low);
+    let (decoded, broken) = decode_bytes(text);
+    if broken { None } else { String::from_utf8(decoded).ok().map(Cow::Owned) }
+}
+
+/// Decodes the escapes that can be decoded: one broken escape must not hide what the others say.
+pub(super) fn percent_decode_lossy(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
     }
-    String::from_utf8(decoded).ok().map(Cow::Owned)
+    Cow::Owned(String::from_utf8_lossy(&decode_bytes(text).0).into_owned())
+}
+
+/// The bytes behind the escapes, and whether one was broken and is kept as it is.
+fn decode_bytes(text: &str) -> (Vec<u8>, bool) {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut broken = false;
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let escape = match rest {
+            [b'%', high, low, ..] => hex_digit(*high).zip(hex_digit(*low)),
+            _ => None,
+        };
+        match escape {
+            Some((high, low)) => {
+                decoded.push(high << 4 | low);
+                rest = rest.get(3..).unwrap_or_default();
+            }
+            None => {
+                broken |= *first == b'%';
+                decoded.push(*first);
+                rest = after;
+            }
+        }
+    }
+    (decoded, broken)
 }
 
 fn hex_digit(byte: u8) -> Option<u8> {

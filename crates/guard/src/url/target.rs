@@ -216,7 +216,7 @@ fn judge_authority(authority: &str, from: Origin, allowed: &Allowed) -> Verdict 
         Err(reason) => return Verdict::Reject { reason },
     };
     let mut verdict = host::judge(HostPort { host, port: port.or(from.default_port) }, allowed);
-    if user.is_some_and(user_looks_like_host) {
+    if user.is_some_and(|user| user_looks_like_host(user, from)) {
         verdict = verdict.at_least(Suspicion::UserLooksLikeHost);
     }
     let web = matches!(from.scheme, None | Some(SchemeKind::Web));
@@ -251,15 +251,15 @@ fn split_port(place: &str, from: Origin) -> Result<(&str, Option<u16>), Malforme
 }
 
 /// Whether the user part would make a person, or a program that decodes too early, see a host.
-fn user_looks_like_host(user: &str) -> bool {
-    let decoded = spelling::percent_decode(user).unwrap_or(Cow::Borrowed(user));
-    let folded = spelling::fold(&decoded);
+fn user_looks_like_host(user: &str, from: Origin) -> bool {
+    let folded = spelling::fold(&spelling::percent_decode_lossy(user));
     if folded.contains(['/', '\\', '?', '#']) || folded.chars().any(char::is_control) {
         return true;
     }
     let name = folded.split(':').next().unwrap_or(&folded);
-    let from = Origin { scheme: None, default_port: None };
-    looks_like_name(name)
+    // Accounts on machines are often called `first.last`.
+    let web = from.scheme == Some(SchemeKind::Web);
+    (web && looks_like_name(name))
         || folded.split(['@', ':']).any(|piece| !is_secret_like(piece) && leads_inside(piece, from))
 }
 
@@ -277,15 +277,12 @@ fn is_secret_like(piece: &str) -> bool {
 
 /// Whether path, query or fragment carry a URL that leads inside, as written or escaped once or twice.
 fn carries_special(tail: &str) -> bool {
-    let mut text = Cow::Borrowed(tail);
-    for _ in 0..2 {
-        if carries_plain_special(&text) {
-            return true;
-        }
-        let Some(Cow::Owned(decoded)) = spelling::percent_decode(&text) else { return false };
-        text = Cow::Owned(decoded);
+    if !tail.contains('%') {
+        return carries_plain_special(tail);
     }
-    carries_plain_special(&text)
+    let once = spelling::percent_decode_lossy(tail);
+    let twice = spelling::percent_decode_lossy(&once);
+    [tail, &once, &twice].into_iter().any(carries_plain_special)
 }
 
 fn carries_plain_special(text: &str) -> bool {

@@ -245,6 +245,19 @@ const INVISIBLE: &[Row] = &[
         ],
     ),
     (
+        "bytes spread over a word",
+        "w\u{e0158}o\u{e0155}r\u{e015c}d\u{e015c}s\u{e015f}",
+        "words",
+        &[
+            "variation_selector low: 1 variation selector (U+E0158)",
+            "variation_selector critical: 5 variation selectors (U+E0158, U+E0155, U+E015C and others) that spell \"hello\"",
+            "variation_selector low: 1 variation selector (U+E0155)",
+            "variation_selector low: 1 variation selector (U+E015C)",
+            "variation_selector low: 1 variation selector (U+E015C)",
+            "variation_selector low: 1 variation selector (U+E015F)",
+        ],
+    ),
+    (
         "digit as an emoji, without the key",
         "1\u{fe0f}2",
         "12",
@@ -301,6 +314,12 @@ const DISGUISED: &[Row] = &[
         "ａｌｌ　ｔｈａｔ",
         "all　that",
         &["fullwidth medium: 8 full-width characters (U+FF41, U+FF4C, U+3000 and others)"],
+    ),
+    (
+        "with punctuation, which stays",
+        "（ｒｕｎ，ｎｏｗ）！",
+        "（run，now）！",
+        &["fullwidth medium: 7 full-width characters (U+FF52, U+FF55, U+FF4E and others)"],
     ),
     (
         "with an invisible character inside",

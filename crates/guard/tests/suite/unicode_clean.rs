@@ -65,6 +65,7 @@ const CLEAN: &[(&str, &str)] = &[
     ("Chinese with full-width letters", "第１２章　ＡＢＣ公司"),
     ("Japanese", "こんにちは、世界。「テスト」ﾊﾝｶｸ ガギグ ーー〜"),
     ("Japanese with full-width forms", "Ｗｅｂサイト　２０２６年１月　ＡＢＣ　東京"),
+    ("full-width letters behind punctuation", "会社、（ＡＢＣ）！　ＤＥＦ，東京"),
     ("Japanese decomposed", "か\u{3099}は\u{309a}"),
     ("Japanese with registered variants", "葛\u{e0100}城市と葛\u{e0101}飾区、辻\u{e0101}"),
     ("full-width behind a registered variant", "葛\u{e0100}Ａ"),

@@ -37,6 +37,14 @@ fn keys_that_name_a_place_make_a_request() {
         (json!({"source": "http:127.0.0.1"}), vec![("source", "http:127.0.0.1")]),
         (json!({"repo": "root@10.0.0.5:/srv/x.git"}), vec![("repo", "root@10.0.0.5:/srv/x.git")]),
         (json!({"src": "//evil.example/x.js"}), vec![("src", "//evil.example/x.js")]),
+        (json!({"host": "127\u{ff0e}0\u{ff0e}0\u{ff0e}1"}), vec![("host", "127\u{ff0e}0\u{ff0e}0\u{ff0e}1")]),
+        (
+            json!({"target": "127\u{3002}0\u{3002}0\u{3002}1/x"}),
+            vec![("target", "127\u{3002}0\u{3002}0\u{3002}1/x")],
+        ),
+        (json!({"target": "127%2e0.0.1"}), vec![("target", "127%2e0.0.1")]),
+        (json!({"source": "http://10.0.0.1/ x"}), vec![("source", "http://10.0.0.1/ x")]),
+        (json!({"source": "http://10.0.\n0.1/"}), vec![("source", "http://10.0.\n0.1/")]),
         (json!({"src": "file:///etc/passwd"}), vec![("src", "file:///etc/passwd")]),
         (json!({"content": {"url": "http://10.0.0.1"}}), vec![("content.url", "http://10.0.0.1")]),
         (json!([{"uri": "http://a"}]), vec![("[0].uri", "http://a")]),
@@ -64,7 +72,8 @@ fn text_and_paths_are_data() {
         json!({"url": "", "urls": [], "uri": null, "href": 5, "endpoint": true}),
         json!({"target": "release", "address": "me@corp.local", "source": "local file", "origin": "main"}),
         json!({"target": "10.2", "source": "1", "src": "metadata", "page": "12"}),
-        json!({"host": "see http://10.0.0.1/ for more"}),
+        json!({"host": "see http://10.0.0.1/ for more", "page": "http://localhost is down"}),
+        json!({"image": "redis:7", "images": ["nginx:1.25"], "source": "note: see below", "server": "{name}"}),
     ] {
         assert_eq!(targets(&input), [], "{input}");
     }

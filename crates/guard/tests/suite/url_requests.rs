@@ -129,6 +129,7 @@ fn a_target_known_in_part_is_judged_by_what_is_certain() {
         ("", Some(("incomplete_target", Severity::Low))),
         ("htt", Some(("incomplete_target", Severity::Low))),
         ("http://", Some(("incomplete_target", Severity::Low))),
+        ("http:/", Some(("incomplete_target", Severity::Low))),
         ("http://10.0.0.", Some(("incomplete_target", Severity::Low))),
         ("http://10.0.0.1", Some(("incomplete_target", Severity::Low))),
         ("http://10.0.0.1:", Some(("incomplete_target", Severity::Low))),

@@ -41,6 +41,7 @@ fn private_places_are_low_and_metadata_or_disguises_medium() {
         ("x=http://g\u{456}thub.com/;", "suspicious_url", Severity::Medium, "http://g\u{456}thub.com/"),
         ("ftp://example.org/pub", "blocked_scheme", Severity::Info, "ftp://example.org/pub"),
         ("gopher://127.0.0.1:25/x", "blocked_scheme", Severity::Low, "gopher://127.0.0.1:25/x"),
+        ("redis://localhost:6379", "disallowed_scheme", Severity::Low, "redis://localhost:6379"),
         ("1http://10.0.0.1/", "blocked_ip", Severity::Low, "http://10.0.0.1/"),
         ("日本http://10.0.0.1/", "blocked_ip", Severity::Low, "http://10.0.0.1/"),
         (

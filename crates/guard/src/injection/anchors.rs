@@ -1,0 +1,281 @@
+//! The rare words at which matchers start, found in one pass.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::iter;
+use std::sync::LazyLock;
+
+use super::languages;
+use super::words::starts_word;
+use crate::finding::Span;
+use crate::fold::Folded;
+
+/// What a matcher is asked when its anchor is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Override,
+    Foreign,
+    Expired,
+    SystemPrompt,
+    NewTask,
+    Translate,
+    Pretend,
+    ActAs,
+    YouAre,
+    Mode,
+    AnythingNow,
+    FromNowOn,
+    Tell,
+    Silently,
+    Send,
+    Image,
+    Request,
+    SecretsFile,
+    Base64,
+    Environment,
+    Marker,
+    Tag,
+    Turn,
+    Comment,
+    Style,
+    Reference,
+    Link,
+    Rot13,
+    Spaced,
+}
+
+/// Anchors in ASCII, matched in any case. Each is rare in ordinary text, since every occurrence costs a look around.
+const ANCHORS: &[(Kind, &[&str])] = &[
+    (
+        Kind::Override,
+        &[
+            "ignor",
+            "disregard",
+            "forget",
+            "forgotten",
+            "overrid",
+            "bypass",
+            "neglect",
+            "dismiss",
+            "unlearn",
+            "disobey",
+            "circumvent",
+            "overlook",
+            "supersede",
+            "follow",
+            "obey",
+        ],
+    ),
+    (Kind::Expired, &["no longer appl", "no longer valid", "no longer matter", "no longer count"]),
+    (Kind::SystemPrompt, &["prompt"]),
+    (
+        Kind::NewTask,
+        &[
+            "instruction",
+            "new task",
+            "new role",
+            "new rule",
+            "new guideline",
+            "new objective",
+            "new goal",
+            "new directive",
+            "new mission",
+            "new persona",
+            "new identity",
+        ],
+    ),
+    (Kind::Translate, &["translate", "decode and", "decrypt and", "deobfuscate"]),
+    (Kind::Pretend, &["pretend", "imagine", "suppose", "assume"]),
+    (
+        Kind::ActAs,
+        &[
+            "act as",
+            "act\nas",
+            "act like",
+            "behave as",
+            "behave like",
+            "respond as",
+            "answer as",
+            "operate as",
+        ],
+    ),
+    (Kind::YouAre, &["are now", "are\nnow", "are no longer", "are\nno longer"]),
+    (
+        Kind::Mode,
+        &["developer mode", "dan mode", "jailbreak mode", "unrestricted mode", "jailbroken mode", "god mode"],
+    ),
+    (Kind::AnythingNow, &["do anything now"]),
+    (Kind::FromNowOn, &["from now on"]),
+    (Kind::Tell, &["tell", "inform", "reveal", "mention", "disclos", "notify", "alert", "warn"]),
+    (Kind::Silently, &["silently", "secretly", "covertly", "stealthily", "quietly"]),
+    (
+        Kind::Send,
+        &["send ", "post ", "upload", "exfiltrat", "email", "transmit", "forward ", "leak ", "submit"],
+    ),
+    (Kind::Image, &["](http"]),
+    (Kind::Request, &["curl ", "wget ", "nc -", "nc $", "ncat ", "netcat "]),
+    (
+        Kind::SecretsFile,
+        &[
+            "/.env",
+            ".env",
+            ".ssh/id_",
+            ".aws/credentials",
+            ".netrc",
+            ".pgpass",
+            ".docker/config.json",
+            ".kube/config",
+        ],
+    ),
+    (Kind::Base64, &["base64"]),
+    (Kind::Environment, &["printenv", "env |", "env|"]),
+    (
+        Kind::Marker,
+        &[
+            "<|im_start|>",
+            "<|im_end|>",
+            "<|system|>",
+            "<|assistant|>",
+            "<|user|>",
+            "<|start_header_id|>",
+            "<|eot_id|>",
+            "<|begin_of_text|>",
+            "[inst]",
+            "[/inst]",
+            "<<sys>>",
+            "<</sys>>",
+            "<start_of_turn>",
+            "<|channel|>",
+            "<|start|>system",
+        ],
+    ),
+    (
+        Kind::Tag,
+        &[
+            "<system",
+            "</system",
+            "<developer_message",
+            "</tool_result",
+            "</tool_response",
+            "</function_result",
+            "</tool_output",
+            "<tool_result",
+            "<function_calls",
+            "<tool_call",
+            "<system_prompt",
+            "<system-reminder",
+            "</user_input",
+            "</untrusted",
+        ],
+    ),
+    (Kind::Turn, &["### system:", "### instruction:", "## system:", "```system", "human:", "assistant:"]),
+    (Kind::Comment, &["<!--"]),
+    (Kind::Style, &["display", "visibility", "font-size", "opacity", " hidden"]),
+    (Kind::Reference, &["[//]:", "[comment]:"]),
+    (Kind::Link, &["[http", ">http"]),
+    (Kind::Rot13, &["vtaber", "qvfertneq", "sbetrg", "vafgehpgvba"]),
+    (
+        Kind::Spaced,
+        &["i g n o r e", "d i s r e g a r d", "f o r g e t", "i-g-n-o-r-e", "i.g.n.o.r.e", "i_g_n_o_r_e"],
+    ),
+];
+
+/// All anchors, by their first four bytes, and a filter for those.
+static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
+
+/// How many words of 32 bits the filter has.
+const FILTER: usize = 1024;
+
+/// Finds anchors. Every four bytes of the text are looked up in a filter that fits into the nearest cache; hardly any pass
+/// it, and only then it is asked which anchor it is. An automaton would take longer to build than most texts to scan.
+#[derive(Debug)]
+struct Index {
+    filter: [u32; FILTER],
+    /// Ordered by the first four bytes; the longer of two comes first.
+    anchors: Vec<Anchor>,
+}
+
+#[derive(Debug)]
+struct Anchor {
+    gram: u32,
+    kind: Kind,
+    word: Cow<'static, str>,
+}
+
+impl Index {
+    fn new() -> Self {
+        let mut anchors: Vec<Anchor> = patterns()
+            .filter_map(|(kind, word)| Some(Anchor { gram: gram(word.as_bytes())?, kind, word }))
+            .collect();
+        anchors.sort_by_key(|anchor| (anchor.gram, Reverse(anchor.word.len())));
+        let mut filter = [0; FILTER];
+        for anchor in &anchors {
+            let (slot, bit) = place(anchor.gram);
+            if let Some(slot) = filter.get_mut(slot) {
+                *slot |= bit;
+            }
+        }
+        Self { filter, anchors }
+    }
+
+    fn may_start(&self, window: &[u8]) -> bool {
+        gram(window).is_some_and(|gram| {
+            let (slot, bit) = place(gram);
+            self.filter.get(slot).is_some_and(|slot| slot & bit != 0)
+        })
+    }
+
+    /// The longest anchor at `at`.
+    fn anchor_at(&self, text: &str, at: usize) -> Option<(Kind, Span)> {
+        let rest = text.as_bytes().get(at..)?;
+        let gram = gram(rest)?;
+        if rest.first().is_some_and(u8::is_ascii_alphabetic) && !starts_word(text, at) {
+            return None;
+        }
+        let from = self.anchors.partition_point(|anchor| anchor.gram < gram);
+        let alike = self.anchors.get(from..)?.iter().take_while(|anchor| anchor.gram == gram);
+        alike
+            .filter(|anchor| {
+                let start = rest.get(..anchor.word.len());
+                start.is_some_and(|start| start.eq_ignore_ascii_case(anchor.word.as_bytes()))
+            })
+            .map(|anchor| (anchor.kind, Span::new(at, at + anchor.word.len())))
+            .next()
+    }
+}
+
+/// The first four bytes as a number that is the same for both cases of a letter.
+fn gram(bytes: &[u8]) -> Option<u32> {
+    bytes.first_chunk::<4>().map(|start| u32::from_le_bytes(*start) | 0x2020_2020)
+}
+
+/// The word and bit of the filter that stand for a number.
+fn place(gram: u32) -> (usize, u32) {
+    let hash = gram.wrapping_mul(0x9e37_79b1) >> 17;
+    ((hash >> 5) as usize, 1 << (hash & 31))
+}
+
+fn patterns() -> impl Iterator<Item = (Kind, Cow<'static, str>)> {
+    let ascii =
+        ANCHORS.iter().flat_map(|(kind, words)| words.iter().map(|word| (*kind, Cow::Borrowed(*word))));
+    // The text is folded, so what is looked for is folded too: half of a Cyrillic word looks Latin.
+    let foreign = languages::VERBS.iter().map(|verb| (Kind::Foreign, Folded::new(verb).into_text()));
+    ascii.chain(foreign)
+}
+
+/// Every anchor in `text`, in order and apart from each other.
+pub(super) fn find(text: &str) -> impl Iterator<Item = (Kind, Span)> {
+    let index = &*INDEX;
+    let mut at = 0;
+    iter::from_fn(move || {
+        loop {
+            let rest = text.as_bytes().get(at..)?;
+            at += rest.windows(4).position(|window| index.may_start(window))?;
+            if let Some((kind, span)) = index.anchor_at(text, at) {
+                at = span.end;
+                return Some((kind, span));
+            }
+            at += 1;
+        }
+    })
+}

@@ -1,0 +1,122 @@
+//! Text in base64 or hexadecimal.
+
+use super::payload::Payload;
+use crate::finding::Span;
+
+/// The shortest run that is decoded; "ignore prior rules" has 24 characters in base64.
+const SHORTEST: usize = 24;
+/// From this length on a line may be one of several that belong together.
+const WRAPPED: usize = 40;
+
+/// Calls `each` with what long runs of base64 or hexadecimal characters stand for, as far as it is text.
+///
+/// Only one byte in [`SHORTEST`] is looked at outside such runs: a run that is long enough covers one of them.
+pub(super) fn decode_runs(text: &str, mut each: impl FnMut(Payload)) {
+    let bytes = text.as_bytes();
+    let (mut at, mut done) = (SHORTEST - 1, 0);
+    while let Some(byte) = bytes.get(at) {
+        if !is_digit(*byte) {
+            at += SHORTEST;
+            continue;
+        }
+        let before = bytes.get(done..at).unwrap_or_default();
+        let start = at - before.iter().rev().take_while(|byte| is_digit(**byte)).count();
+        let end = run_end(bytes, at);
+        if end - start >= SHORTEST {
+            let end = wrapped_end(bytes, start, end);
+            decode_run(bytes.get(start..end).unwrap_or_default(), Span::new(start, end), &mut each);
+            done = end;
+            at = end + SHORTEST;
+        } else {
+            done = end;
+            at += SHORTEST;
+        }
+    }
+}
+
+/// The digits of base64 in both alphabets; hexadecimal is among them.
+fn is_digit(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+fn run_end(bytes: &[u8], at: usize) -> usize {
+    at + bytes.get(at..).unwrap_or_default().iter().take_while(|byte| is_digit(**byte)).count()
+}
+
+/// Where a run ends that goes on over the following lines, as mail and keys are wrapped.
+fn wrapped_end(bytes: &[u8], start: usize, mut end: usize) -> usize {
+    let mut line = end - start;
+    while line >= WRAPPED {
+        let rest = bytes.get(end..).unwrap_or_default();
+        let space = rest.iter().take(10).take_while(|byte| byte.is_ascii_whitespace()).count();
+        let breaks = rest.iter().take(space).filter(|byte| **byte == b'\n').count();
+        let next = run_end(bytes, end + space);
+        let length = next - (end + space);
+        let whole = bytes.get(next).is_none_or(|byte| matches!(byte, b'\r' | b'\n' | b'=' | b'"' | b'\''));
+        if breaks != 1 || length < 4 || !whole {
+            break;
+        }
+        (end, line) = (next, length);
+    }
+    end
+}
+
+fn decode_run(run: &[u8], span: Span, each: &mut impl FnMut(Payload)) {
+    let digits: Vec<u8> = run.iter().copied().filter(|byte| is_digit(*byte)).collect();
+    if digits.len().is_multiple_of(2) && digits.iter().all(u8::is_ascii_hexdigit) {
+        let decoded: Vec<u8> = digits.chunks_exact(2).filter_map(hex_byte).collect();
+        if let Some(text) = readable(&decoded) {
+            each(Payload { span, via: "hex", text });
+        }
+    }
+    // What stands directly before the run, as in a path, shifts it.
+    let shifts = if digits.iter().any(|byte| !byte.is_ascii_alphanumeric()) { 4 } else { 1 };
+    for shift in 0..shifts {
+        let decoded = base64(digits.get(shift..).unwrap_or_default());
+        if let Some(text) = readable(&decoded) {
+            each(Payload { span, via: "base64", text });
+            return;
+        }
+    }
+}
+
+/// The byte of two hexadecimal digits.
+pub(super) fn hex_byte(pair: &[u8]) -> Option<u8> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
+    let [high, low] = pair else { return None };
+    Some(digit(high)? << 4 | digit(low)?)
+}
+
+fn base64(digits: &[u8]) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(digits.len() / 4 * 3 + 2);
+    for group in digits.chunks(4) {
+        let bits =
+            group.iter().fold(0_u32, |bits, digit| bits << 6 | sextet(*digit)) << (6 * (4 - group.len()));
+        let [_, first, second, third] = bits.to_be_bytes();
+        decoded.extend([first, second, third].into_iter().take(group.len() - 1));
+    }
+    decoded
+}
+
+fn sextet(digit: u8) -> u32 {
+    u32::from(match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' | b'-' => 62,
+        _ => 63,
+    })
+}
+
+/// The bytes as text, if they are some: valid UTF-8, UTF-16 as some shells want it, or with a stretch of ASCII in it.
+fn readable(bytes: &[u8]) -> Option<String> {
+    let zeros = bytes.iter().filter(|byte| **byte == 0).count();
+    if zeros * 5 > bytes.len() * 2 {
+        let narrow: Vec<u8> = bytes.iter().copied().filter(|byte| *byte != 0).collect();
+        return std::str::from_utf8(&narrow).ok().map(str::to_owned);
+    }
+    let valid = std::str::from_utf8(bytes).is_ok();
+    let printable = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
+    let stretch = || bytes.split(|byte| !printable(byte)).any(|part| part.len() >= 16);
+    (valid || stretch()).then(|| String::from_utf8_lossy(bytes).into_owned())
+}

@@ -1,0 +1,348 @@
+//! Calls to set earlier instructions aside, in English.
+
+use super::found::Match;
+use super::rules::IGNORE_INSTRUCTIONS;
+use super::words::{Gap, Word, Words, word_at};
+use crate::finding::Span;
+use crate::severity::Severity;
+
+/// Verbs that hardly ever have instructions as their object in technical prose.
+const SET_ASIDE: &[&str] = &["ignore", "disregard", "forget", "neglect", "dismiss", "unlearn", "disobey"];
+/// Verbs that technical prose also uses of rules and commands.
+const GET_AROUND: &[&str] = &["override", "bypass", "circumvent", "overlook", "supersede", "follow", "obey"];
+const GERUNDS: &[&str] = &[
+    "ignoring",
+    "disregarding",
+    "forgetting",
+    "neglecting",
+    "dismissing",
+    "disobeying",
+    "overriding",
+    "bypassing",
+    "circumventing",
+    "overlooking",
+    "superseding",
+    "following",
+    "obeying",
+];
+const NOUNS: &[&str] =
+    &["instruction", "instructions", "guideline", "guidelines", "prompt", "prompts", "orders", "programming"];
+const TECHNICAL_NOUNS: &[&str] = &[
+    "rule",
+    "rules",
+    "constraint",
+    "constraints",
+    "restriction",
+    "restrictions",
+    "directive",
+    "directives",
+    "command",
+    "commands",
+    "policy",
+    "policies",
+    "safeguards",
+    "limitations",
+    "context",
+    "message",
+    "messages",
+    "conversation",
+    "task",
+    "tasks",
+    "filters",
+    "protocols",
+    "training",
+    "directions",
+];
+/// What says that the instructions are those the model already has.
+const GIVEN: &[&str] = &[
+    "previous",
+    "prior",
+    "above",
+    "earlier",
+    "preceding",
+    "foregoing",
+    "former",
+    "your",
+    "original",
+    "initial",
+    "system",
+    "developer",
+    "past",
+    "aforementioned",
+    "previously",
+    "safety",
+    "preexisting",
+];
+const ANY: &[&str] = &["any", "all", "every", "these", "those", "existing", "current", "other"];
+const GIVEN_AFTER: &[&str] =
+    &["above", "earlier", "before", "previously", "preceding", "given", "told", "far", "received"];
+/// What may stand before a verb that is a command.
+const BEFORE_COMMAND: &[&str] = &[
+    "please",
+    "now",
+    "must",
+    "should",
+    "to",
+    "and",
+    "then",
+    "just",
+    "simply",
+    "will",
+    "can",
+    "shall",
+    "you",
+    "first",
+    "immediately",
+    "also",
+    "kindly",
+    "instead",
+    "so",
+    "but",
+    "always",
+    "completely",
+    "totally",
+    "could",
+    "would",
+    "may",
+    "i",
+    "entirely",
+    "fully",
+];
+pub(super) const NEGATIONS: &[&str] =
+    &["not", "never", "don't", "dont", "cannot", "can't", "won't", "didn't", "doesn't", "nor"];
+const FILLERS: usize = 5;
+
+/// How sure it is that what is set aside are the model's instructions.
+struct Target {
+    end: usize,
+    given: bool,
+    yours: bool,
+    noun: bool,
+    joined: bool,
+}
+
+/// The call that starts, or ends, with the verb at `at`.
+pub(super) fn find(text: &str, at: usize) -> Option<Match> {
+    let verb = word_at(text, at);
+    if let Some(found) = run_together(&verb) {
+        return Some(found);
+    }
+    if verb.is(&["ignored", "disregarded", "forgotten", "overridden", "bypassed", "superseded", "dismissed"])
+    {
+        return passive(text, &verb);
+    }
+    let after = Words::after(text, verb.end);
+    let command = Command::of(text, &verb)?;
+    if let Some(found) = whole(&verb, &after, &command) {
+        return Some(found);
+    }
+    let target = target_after(&after)?;
+    let severity = severity(&verb, &target, &command)?;
+    Some(Match::new(&IGNORE_INSTRUCTIONS, Span::new(verb.start, target.end)).with_severity(severity))
+}
+
+/// How the verb is used.
+#[derive(PartialEq)]
+enum Command {
+    Given,
+    Described,
+    Negated,
+}
+
+impl Command {
+    /// None where the verb means something only with a negation and has none, or the other way round.
+    fn of(text: &str, verb: &Word<'_>) -> Option<Self> {
+        let before = Words::before(text, verb.start);
+        let previous = before.get(0);
+        let negated = previous.is_some_and(|word| word.is(NEGATIONS));
+        let stopped = negated || previous.is_some_and(|word| word.is(&["stop", "quit"]));
+        if verb.starts_with(&["follow", "obey"]) {
+            return stopped.then_some(Self::Given);
+        }
+        if negated {
+            return Some(Self::Negated);
+        }
+        let command = starts_clause(text, verb.start) || previous.is_none_or(|word| word.is(BEFORE_COMMAND));
+        Some(if command { Self::Given } else { Self::Described })
+    }
+}
+
+/// Whether nothing but space and markup lies between the start of a clause and `at`.
+pub(super) fn starts_clause(text: &str, at: usize) -> bool {
+    let from = at.saturating_sub(16);
+    let before = text.as_bytes().get(from..at).unwrap_or_default();
+    let mark = before.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+    mark.is_none_or(|byte| {
+        matches!(
+            byte,
+            b'\n'
+                | b'\r'
+                | b':'
+                | b'"'
+                | b'\''
+                | b'`'
+                | b'.'
+                | b'!'
+                | b'?'
+                | b','
+                | b';'
+                | b'>'
+                | b'*'
+                | b'#'
+                | b'-'
+                | b'('
+                | b'['
+                | b'_'
+                | b'|'
+        )
+    })
+}
+
+/// "forget everything above", "ignore the above and …".
+fn whole(verb: &Word<'_>, after: &Words<'_>, command: &Command) -> Option<Match> {
+    if !verb.is(SET_ASIDE) || *command != Command::Given {
+        return None;
+    }
+    let found = |end: usize, severity| {
+        let end = after.get(end).map_or(verb.end, |word| word.end);
+        Some(Match::new(&IGNORE_INSTRUCTIONS, Span::new(verb.start, end)).with_severity(severity))
+    };
+    if let Some(all) = after.find(2, &["everything", "anything", "all", "what", "whatever"]) {
+        let told = after.find(all + 6, &["told", "instructed", "taught"]).filter(|at| *at > all);
+        if let Some(told) = told.filter(|at| *at > 0 && after.find(*at, &["you", "you've"]).is_some()) {
+            return found(told, Severity::Critical);
+        }
+        if after.is(all, &["everything"]) && after.is(all + 1, &["above", "previously", "prior"]) {
+            return found(all + 1, Severity::High);
+        }
+    }
+    let above = after.find(5, &["above", "foregoing", "previous"])?;
+    let lead = after
+        .as_slice()
+        .iter()
+        .take(above)
+        .all(|word| word.is(&["all", "of", "the", "everything", "everything's"]));
+    let turn = after.is(above + 1, &["and", "but", "then", "instead"])
+        && (after.find(above + 6, &["instead"]).is_some()
+            || after.is(
+                above + 2,
+                &["say", "print", "output", "respond", "reply", "write", "tell", "translate", "do"],
+            ));
+    if lead && turn { found(above + 2, Severity::Critical) } else { None }
+}
+
+/// What the words after the verb set aside.
+fn target_after(after: &Words<'_>) -> Option<Target> {
+    let mut qualifier: Option<(usize, bool)> = None;
+    let (mut yours, mut joined) = (false, true);
+    for (at, word) in after.as_slice().iter().enumerate() {
+        joined &= word.gap == Gap::Joined;
+        let noun = word.is(NOUNS);
+        let near = qualifier.is_some_and(|(place, _)| at - place <= FILLERS + 1);
+        if noun || (near && word.is(TECHNICAL_NOUNS)) {
+            let given = qualifier.is_some_and(|(_, given)| given);
+            // "the system prompt of …" and "previous instruction pointer" go on with what is really meant.
+            if let Some(target) = noun_target(after, at, near, given) {
+                return Some(Target { yours, joined, noun, ..target });
+            }
+        }
+        if word.is(GIVEN) && (at <= FILLERS || qualifier.is_some()) {
+            qualifier = Some((at, true));
+            yours |= word.is(&["your"]);
+        } else if word.is(ANY) && at <= FILLERS && qualifier.is_none() {
+            qualifier = Some((at, false));
+        }
+    }
+    None
+}
+
+fn noun_target(after: &Words<'_>, at: usize, qualified: bool, given: bool) -> Option<Target> {
+    let word = after.get(at)?;
+    let later =
+        after.as_slice().iter().enumerate().skip(at + 1).take(FILLERS).find(|(_, word)| word.is(GIVEN_AFTER));
+    let target = |end, given| Target { end, given, yours: false, noun: true, joined: false };
+    match later {
+        _ if qualified && given => Some(target(word.end, true)),
+        Some((_, later)) if at <= FILLERS && word.is(NOUNS) => Some(target(later.end, true)),
+        _ if qualified => Some(target(word.end, false)),
+        _ => None,
+    }
+}
+
+/// How bad a call is; none when it is ordinary technical prose.
+fn severity(verb: &Word<'_>, target: &Target, command: &Command) -> Option<Severity> {
+    use Severity::{Critical, High, Low, Medium};
+    let given = *command == Command::Given;
+    let aside = verb.is(SET_ASIDE) || verb.starts_with(&["ignor", "disregard", "forg", "disobey"]);
+    let worst = match (aside, target.given, target.noun) {
+        (true, true, true) => Some(Critical),
+        (true, false, true) => Some(if given { Critical } else { Low }),
+        (true, true, false) => Some(if given { Critical } else { Medium }),
+        (true, false, false) => given.then_some(High),
+        (false, true, _) if target.yours => Some(if given { Critical } else { High }),
+        (false, true, true) => Some(if given { Critical } else { Medium }),
+        (false, true, false) | (false, false, true) => given.then_some(Medium),
+        (false, false, false) => given.then_some(Low),
+    }?;
+    let form = if verb.is(SET_ASIDE) || verb.is(GET_AROUND) {
+        Critical
+    } else if verb.is(GERUNDS) {
+        High
+    } else {
+        Low
+    };
+    let name = if target.joined { Medium } else { Critical };
+    let negated = if *command == Command::Negated { Low } else { Critical };
+    Some(worst.min(form).min(name).min(negated))
+}
+
+/// "the instructions above should be ignored".
+fn passive(text: &str, verb: &Word<'_>) -> Option<Match> {
+    let before = Words::before(text, verb.start);
+    let auxiliary = before.find(4, &["be", "are", "is", "been", "were"])?;
+    let called_for = before.find(5, &["should", "must", "to", "shall", "can", "now", "please"]).is_some();
+    let noun = before.as_slice().iter().take(10).position(|word| word.is(NOUNS))?;
+    let given = before.as_slice().iter().take(noun + FILLERS + 1).any(|word| word.is(GIVEN));
+    let negated = before.as_slice().iter().take(noun).any(|word| word.is(NEGATIONS));
+    if noun < auxiliary || !given {
+        return None;
+    }
+    let severity = match (negated, called_for) {
+        (true, _) => Severity::Low,
+        (false, true) => Severity::Critical,
+        (false, false) => Severity::Medium,
+    };
+    let start = before.get(noun).map_or(verb.start, |word| word.start);
+    Some(Match::new(&IGNORE_INSTRUCTIONS, Span::new(start, verb.end)).with_severity(severity))
+}
+
+/// "previous instructions no longer apply".
+pub(super) fn expired(text: &str, at: usize) -> Option<Match> {
+    let before = Words::before(text, at);
+    let end = Words::after(text, at)
+        .get(2)
+        .filter(|word| word.is(&["apply", "applies", "valid", "matter", "count"]))?
+        .end;
+    let noun = before.find(4, NOUNS)?;
+    let given = before.find(noun + FILLERS, GIVEN)?;
+    let start = before.get(given.max(noun))?.start;
+    Some(Match::new(&IGNORE_INSTRUCTIONS, Span::new(start, end)))
+}
+
+/// "ignoreallpreviousinstructions", also as what is left of letters that were spaced out.
+pub(super) fn run_together(word: &Word<'_>) -> Option<Match> {
+    let long = word.text.len() > 15 && word.starts_with(&["ignore", "disregard", "forget", "override"]);
+    if !long {
+        return None;
+    }
+    let lower = word.text.to_ascii_lowercase();
+    let says = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
+    let target = says(&["previous", "prior", "above", "your", "all"])
+        && says(&["instruction", "rules", "guideline", "prompt"]);
+    // A name in source code, such as `ignorePreviousInstructions`, reads the same; only text in one case is a trick.
+    let one_case = word.text.bytes().skip(1).all(|byte| byte.is_ascii_lowercase())
+        || word.text.bytes().all(|byte| byte.is_ascii_uppercase());
+    let severity = if one_case { Severity::High } else { Severity::Low };
+    let span = Span::new(word.start, word.end);
+    target.then(|| Match::new(&IGNORE_INSTRUCTIONS, span).with_severity(severity))
+}

@@ -1,0 +1,182 @@
+//! Calls to keep something from the user.
+
+use super::found::Match;
+use super::overrides::starts_clause;
+use super::rules::{DO_NOT_TELL, SILENT_COMMAND};
+use super::words::{Words, word_at};
+use crate::finding::Span;
+use crate::severity::Severity;
+
+const PEOPLE: &[&str] = &[
+    "user",
+    "users",
+    "human",
+    "humans",
+    "operator",
+    "owner",
+    "maintainer",
+    "maintainers",
+    "reviewer",
+    "reviewers",
+    "anyone",
+    "anybody",
+    "developer",
+    "developers",
+];
+/// What makes of "user" the first half of a technical term.
+const TERMS: &[&str] = &[
+    "name",
+    "names",
+    "id",
+    "ids",
+    "agent",
+    "agents",
+    "data",
+    "input",
+    "space",
+    "account",
+    "accounts",
+    "password",
+    "passwords",
+    "details",
+    "information",
+    "info",
+    "interface",
+    "interaction",
+    "code",
+    "specific",
+    "mode",
+    "defined",
+    "group",
+    "groups",
+    "facing",
+    "credentials",
+    "identity",
+    "supplied",
+    "provided",
+    "profile",
+    "profiles",
+];
+const TELLING: &[&str] = &[
+    "tell",
+    "inform",
+    "reveal",
+    "mention",
+    "disclose",
+    "notify",
+    "alert",
+    "telling",
+    "informing",
+    "revealing",
+    "mentioning",
+    "disclosing",
+    "notifying",
+    "alerting",
+    "warn",
+    "warning",
+];
+
+/// "do not tell the user"; `at` is where the verb starts.
+pub(super) fn tell(text: &str, at: usize) -> Option<Match> {
+    let verb = word_at(text, at);
+    if !verb.is(TELLING) {
+        return None;
+    }
+    let before = Words::before(text, at);
+    let gerund = verb.text.len() > 3
+        && verb.text.as_bytes().last_chunk::<3>().is_some_and(|end| end.eq_ignore_ascii_case(b"ing"));
+    let negation = before.get(0)?;
+    let negated = if gerund {
+        negation.is(&["without", "avoid"])
+    } else {
+        negation.is(&["don't", "dont", "never"])
+            || (negation.is(&["not"]) && before.is(1, &["do", "must", "should", "shall"]))
+    };
+    let after = Words::after(text, verb.end);
+    let person = after.find(6, PEOPLE).filter(|_| negated)?;
+    let whom = after.get(person)?;
+    let term = after.is(person + 1, TERMS) || whom.text.contains('\'');
+    let only = after.as_slice().iter().take(person).all(|word| {
+        word.is(&[
+            "the", "this", "that", "to", "any", "it", "your", "about", "these", "of", "a", "anything",
+            "other",
+        ])
+    });
+    if term || !only {
+        return None;
+    }
+    let first = if negation.is(&["not"]) { before.get(1).unwrap_or(negation) } else { negation };
+    // "programs do not tell the user" describes; "do not tell the user" demands.
+    let demanded = gerund
+        || starts_clause(text, first.start)
+        || before.find(4, &["you", "and", "please", "but"]).is_some();
+    let severity = match (demanded, gerund) {
+        (true, false) => Severity::High,
+        (_, true) => return silent_without(text, first.start, whom.end),
+        (false, false) => Severity::Low,
+    };
+    Some(Match::new(&DO_NOT_TELL, Span::new(first.start, whom.end)).with_severity(severity))
+}
+
+const ACTIONS: &[&str] = &[
+    "run",
+    "execute",
+    "install",
+    "download",
+    "fetch",
+    "curl",
+    "send",
+    "upload",
+    "post",
+    "delete",
+    "commit",
+    "push",
+    "exfiltrate",
+    "transmit",
+    "email",
+    "add",
+    "insert",
+    "copy",
+    "invoke",
+    "call",
+    "modify",
+];
+
+/// "run this without telling the user".
+fn silent_without(text: &str, start: usize, end: usize) -> Option<Match> {
+    let before = Words::before(text, start);
+    let action = before.as_slice().iter().find(|word| word.is(ACTIONS));
+    match action {
+        Some(action) if starts_clause(text, action.start) => {
+            Some(Match::new(&SILENT_COMMAND, Span::new(action.start, end)))
+        }
+        Some(action) => {
+            Some(Match::new(&SILENT_COMMAND, Span::new(action.start, end)).with_severity(Severity::Medium))
+        }
+        None => Some(Match::new(&DO_NOT_TELL, Span::new(start, end)).with_severity(Severity::Low)),
+    }
+}
+
+/// "silently run …", "secretly send …"; `at` is where the adverb starts.
+pub(super) fn silently(text: &str, at: usize) -> Option<Match> {
+    let adverb = word_at(text, at);
+    let after = Words::after(text, adverb.end);
+    let before = Words::before(text, at);
+    let next = after.get(0).filter(|word| word.is(ACTIONS));
+    let previous = before.as_slice().iter().find(|word| word.is(ACTIONS) && starts_clause(text, word.start));
+    let ordered = next.is_some()
+        && (starts_clause(text, at) || before.is(0, &["and", "then", "must", "should", "to", "also"]));
+    let timed = |words: &Words<'_>| {
+        words.find(16, &["before", "after", "whenever", "while", "when", "first"]).is_some()
+    };
+    let around = timed(&after) || timed(&before);
+    let sly = adverb.is(&["secretly", "covertly", "stealthily"]);
+    let severity = match (ordered || previous.is_some(), around, sly) {
+        (true, _, true) | (true, true, false) => Severity::High,
+        (true, false, false) => Severity::Low,
+        (false, _, _) => return None,
+    };
+    let start = if ordered { at } else { previous.map_or(at, |word| word.start) };
+    let end = if ordered { next.map_or(adverb.end, |word| word.end) } else { adverb.end };
+    Some(Match::new(&SILENT_COMMAND, Span::new(start.min(at), end.max(adverb.end))).with_severity(severity))
+}
