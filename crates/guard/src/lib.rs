@@ -3,6 +3,8 @@
 //! One library for the host, for scans inside a sandbox and for tool hooks, so that the same text has the same findings
 //! everywhere. Scanners are pure and deterministic: no network, no clock, no environment. Only [`log`] and [`service`]
 //! touch the system: one file, one socket, and a clock that is passed in.
+//! everywhere. It is pure and deterministic: no network, no clock, no environment;
+//! only [`tirith`] starts a program when asked to.
 //!
 //! # Entry points
 //!
@@ -14,6 +16,7 @@
 //! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`CanaryScanner`]: a planted token, in any dress
 //! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
+//! * [`tirith::check`]: a second opinion about a shell command, from a separate program
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
 //! * [`files`]: which files of a tree an agent reads, and safe walks over them
@@ -58,6 +61,7 @@ pub mod service;
 mod severity;
 pub mod unicode;
 pub mod url;
+pub mod tirith;
 mod visible;
 
 pub use canary::{CanaryScanner, CanaryToken};

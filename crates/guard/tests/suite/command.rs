@@ -10,7 +10,7 @@ mod requests;
 fn records(table: &str) -> Vec<(&str, &str)> {
     let mut found = Vec::new();
     for section in table.split("== ").skip(1) {
-        let (heading, body) = section.split_once('\n').expect("a heading");
+        let (heading, body) = section.split_once('\n').unwrap_or((section, ""));
         found.extend(body.split("\n%%\n").map(|record| (heading, record.trim_end_matches('\n'))));
     }
     found
