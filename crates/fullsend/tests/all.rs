@@ -26,10 +26,10 @@ mod suite {
     mod sandbox_exec;
     mod sandbox_policy;
     mod sandbox_tty;
+    mod sandboxed_findings;
     mod scan_context;
     mod scan_output;
     mod scan_text;
-    mod sandboxed_findings;
     mod schema;
     mod self_hosted;
     mod show;

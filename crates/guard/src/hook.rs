@@ -25,7 +25,7 @@ pub use config::{
     MAX_INPUT_BYTES, PrivateHostEntry, SsrfCheck, TirithCheck,
 };
 pub use decision::{Action, Decision, HookPhase, Recorded};
-pub use engine::Hook;
+pub use engine::{AskTirith, Hook};
 pub use plan::{CHECKS, Check, CheckRow, Tools};
 pub use reply::failure;
 pub use rules::{

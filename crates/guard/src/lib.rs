@@ -15,7 +15,6 @@
 //! * [`SecretScanner`]: credentials, masked; [`leaves`]: structured text, string by string
 //! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`CanaryScanner`]: a planted token, in any dress
-//! * [`command::analyse`]: what a shell command would do, and which addresses it would connect to
 //! * [`tirith::check`]: a second opinion about a shell command, from a separate program
 //! * [`Policy::judge`]: what findings lead to
 //! * [`Checks`]: which scanners look at what goes in and at what comes out, in which order
@@ -35,19 +34,14 @@
 
 pub mod canary;
 pub mod checks;
-mod clock;
 pub mod classifier;
-pub mod command;
-pub mod canary;
+mod clock;
 pub mod command;
 mod edit;
 pub mod files;
 mod finding;
 mod fold;
 pub mod hook;
-pub mod injection;
-pub mod leaves;
-pub mod log;
 pub mod injection;
 pub mod leaves;
 pub mod log;
@@ -59,24 +53,15 @@ mod scanner;
 pub mod secret;
 pub mod service;
 mod severity;
+pub mod tirith;
 pub mod unicode;
 pub mod url;
-pub mod tirith;
 mod visible;
 
 pub use canary::{CanaryScanner, CanaryToken};
 pub use checks::{Check, Checks};
-pub use clock::{Clock, SystemClock};
-pub use command::CommandScanner;
-pub use canary::{CanaryScanner, CanaryToken};
-pub use command::CommandScanner;
-pub use edit::{Edit, Edits};
-pub use finding::{Finding, Span};
-pub use log::{FindingsLog, TraceId};
 pub use classifier::ClassifierScanner;
-pub use edit::{Edit, Edits};
-pub use finding::{Finding, Span};
-pub use injection::InjectionScanner;
+pub use clock::{Clock, SystemClock};
 pub use command::CommandScanner;
 pub use edit::{Edit, Edits};
 pub use finding::{Finding, Span};

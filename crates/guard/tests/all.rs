@@ -10,6 +10,7 @@
 )]
 
 mod suite {
+    mod classifier;
     mod command;
     mod hook;
     mod injection;
@@ -18,6 +19,7 @@ mod suite {
     mod secret;
     mod service;
     mod service_misuse;
+    mod tirith;
     mod unicode;
     mod unicode_clean;
     mod unicode_laws;
@@ -26,22 +28,4 @@ mod suite {
     mod url_laws;
     mod url_requests;
     mod url_text;
-    mod classifier;
-    mod injection;
-//! Tests of the guard crate through its public interface.
-
-mod suite {
-    mod secret;
-//! Tests of the crate through its public interface, in one binary.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a broken assumption fails the test"
-)]
-
-mod suite {
-    mod command;
-    mod tirith;
 }

@@ -21,6 +21,8 @@ pub enum Check {
     Ssrf,
     /// What a shell command would do.
     Command,
+    /// What the program `tirith` says about a shell command.
+    Tirith,
     /// Output of a check that passed becomes one line.
     Suppress,
     /// Characters in output that hide, mislead or command.
@@ -38,6 +40,7 @@ impl Check {
         Self::CanaryInput,
         Self::Ssrf,
         Self::Command,
+        Self::Tirith,
         Self::Suppress,
         Self::Unicode,
         Self::Secrets,
@@ -52,6 +55,7 @@ impl Check {
             Self::CanaryOutput => checks.canary.post && !checks.canary.tokens.is_empty(),
             Self::Ssrf => checks.ssrf.enabled,
             Self::Command => checks.command.enabled,
+            Self::Tirith => checks.tirith.enabled,
             Self::Suppress => checks.suppress,
             Self::Unicode => checks.unicode,
             Self::Secrets => checks.secrets,
@@ -64,7 +68,12 @@ impl Check {
             Self::Unicode => Cleans::Unicode(UnicodeScanner::new()),
             Self::Secrets => Cleans::Secrets(SecretScanner::new()),
             Self::CanaryOutput => Cleans::Canary(checks.canary.scanner()?),
-            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command | Self::Suppress => {
+            Self::ToolAllowlist
+            | Self::CanaryInput
+            | Self::Ssrf
+            | Self::Command
+            | Self::Tirith
+            | Self::Suppress => {
                 return Ok(None);
             }
         };
@@ -75,7 +84,7 @@ impl Check {
     pub(super) const fn blocks_output(self) -> bool {
         match self {
             Self::CanaryOutput => true,
-            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command => false,
+            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command | Self::Tirith => false,
             Self::Suppress | Self::Unicode | Self::Secrets => false,
         }
     }
@@ -97,9 +106,12 @@ impl Check {
             Self::Unicode => Action::Sanitize,
             Self::Secrets => Action::Redact,
             Self::Suppress => Action::Suppress,
-            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command | Self::CanaryOutput => {
-                Action::Block
-            }
+            Self::ToolAllowlist
+            | Self::CanaryInput
+            | Self::Ssrf
+            | Self::Command
+            | Self::Tirith
+            | Self::CanaryOutput => Action::Block,
         }
     }
 
@@ -109,7 +121,12 @@ impl Check {
             Self::Unicode => Some(("unicode_findings", "categories")),
             Self::Secrets => Some(("secrets_redacted", "patterns")),
             Self::CanaryOutput => Some(("canary_findings", "canary")),
-            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command | Self::Suppress => None,
+            Self::ToolAllowlist
+            | Self::CanaryInput
+            | Self::Ssrf
+            | Self::Command
+            | Self::Tirith
+            | Self::Suppress => None,
         }
     }
 }
@@ -191,6 +208,15 @@ pub const CHECKS: &[CheckRow] = &[
         harness_key: "command_pretool.enabled",
         scanner: ScannerId::CommandScanner,
         effect: "denies commands that attack, leak or destroy, and those that cannot be understood",
+    },
+    CheckRow {
+        check: Check::Tirith,
+        phase: HookPhase::PreTool,
+        tools: Tools::Shells,
+        default: false,
+        harness_key: "tirith.enabled",
+        scanner: ScannerId::Tirith,
+        effect: "asks the program `tirith` about commands, where it is configured",
     },
     CheckRow {
         check: Check::Suppress,

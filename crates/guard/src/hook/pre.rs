@@ -12,7 +12,7 @@ use crate::hook::rules::TOOL_BLOCKED;
 use crate::hook::{reply, shell_input, texts};
 use crate::policy::{FailMode, Outcome, Policy};
 use crate::scanner::{FindingList, Scanner as _};
-use crate::url;
+use crate::{tirith, url};
 
 /// What a check says.
 #[derive(Debug, Default)]
@@ -81,6 +81,7 @@ fn run(check: Check, inspected: &Inspected<'_>) -> Verdict {
         Check::CanaryInput => canary(inspected),
         Check::Ssrf => ssrf(inspected),
         Check::Command => commands(inspected),
+        Check::Tirith => second_opinion(inspected),
         // These look at output.
         Check::Suppress | Check::Unicode | Check::Secrets | Check::CanaryOutput => Verdict::default(),
     }
@@ -160,4 +161,22 @@ fn commands(inspected: &Inspected<'_>) -> Verdict {
 fn command_reason(finding: &Finding) -> String {
     let severity = finding.severity.as_str().to_ascii_uppercase();
     format!("Command [{severity}] {}: {}; {}", finding.rule.id, finding.detail(), finding.rule.remedy)
+}
+
+/// Asks `tirith` about every command that says something.
+fn second_opinion(inspected: &Inspected<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    let Some(ask) = &inspected.hook.tirith else { return verdict };
+    for command in inspected.commands.iter().filter(|command| !command.trim().is_empty()) {
+        let tirith::Answer { verdict: answer, findings } = ask(command);
+        let action = match answer {
+            tirith::Verdict::Allow => Action::Warn,
+            tirith::Verdict::Deny { reason } => {
+                verdict.denial.get_or_insert(reason);
+                Action::Block
+            }
+        };
+        verdict.findings.extend(findings.into_iter().map(|finding| (finding, action)));
+    }
+    verdict
 }

@@ -1,7 +1,7 @@
 //! Requests and commands, before they happen.
 
-use fullsend_guard::Severity;
 use fullsend_guard::hook::{Checks, CommandCheck, Hook, HookConfig, PrivateHostEntry, Runtime, SsrfCheck};
+use fullsend_guard::{Severity, tirith};
 use serde_json::{Value, json};
 
 use super::{assert_silent, before, denial, hook, recorded};
@@ -136,4 +136,32 @@ fn what_is_less_severe_is_recorded_only() {
 fn a_command_that_is_no_text_is_denied() {
     let call = json!({"tool_name": "Bash", "tool_input": {"command": {"a": 1}}});
     assert!(denial(&before(&hook(Checks::default()), &call)).contains("has a command that is not a text"));
+}
+
+#[test]
+fn a_second_opinion_counts_when_it_is_asked_for() {
+    let opinion = |exit, stdout: &'static str, fail_on| {
+        move |_: &str| tirith::interpret(Some(exit), stdout.as_bytes(), b"boom", fail_on)
+    };
+    let block = r#"{"action": "block", "findings": [{"rule_id": "curl_pipe_shell", "severity": "HIGH", "title": "x"}]}"#;
+    let warn = r#"{"action": "warn", "findings": [{"rule_id": "odd", "severity": "medium", "title": "x"}]}"#;
+    let mut checks = Checks::default();
+    checks.tirith.enabled = true;
+    checks.tirith.program = Some("/nonexistent/tirith".into());
+    let asking = || hook(checks.clone());
+    let denied = asking().with_tirith(Box::new(opinion(1, block, Severity::High)));
+    assert!(denial(&before(&denied, &bash("ls"))).starts_with("Tirith [HIGH] curl_pipe_shell"));
+    assert_eq!(before(&denied, &json!({"tool_name": "Read", "tool_input": {"file_path": "a"}})).exit, 0);
+    assert_eq!(before(&denied, &bash(" ")).exit, 0);
+    let warned = before(&asking().with_tirith(Box::new(opinion(2, warn, Severity::High))), &bash("ls"));
+    assert_eq!((warned.exit, recorded(&warned)[0].1), (0, "warn"));
+    assert_eq!(
+        before(&asking().with_tirith(Box::new(opinion(2, warn, Severity::Medium))), &bash("ls")).exit,
+        2
+    );
+    // The program that is named is not there: recorded, and denied only where it is required.
+    let missing = before(&asking(), &bash("ls"));
+    assert_eq!((missing.exit, recorded(&missing)), (0, vec![("tirith_missing", "warn")]));
+    checks.tirith.required = true;
+    assert_eq!(before(&hook(checks), &bash("ls")).exit, 2);
 }
