@@ -24,7 +24,7 @@ pub(super) enum Cleans {
     /// Credentials.
     Secrets(SecretScanner),
     /// Planted tokens.
-    Canary(CanaryScanner),
+    Canary(Box<CanaryScanner>),
 }
 
 impl Step {

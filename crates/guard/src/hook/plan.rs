@@ -67,7 +67,7 @@ impl Check {
         let cleans = match self {
             Self::Unicode => Cleans::Unicode(UnicodeScanner::new()),
             Self::Secrets => Cleans::Secrets(SecretScanner::new()),
-            Self::CanaryOutput => Cleans::Canary(checks.canary.scanner()?),
+            Self::CanaryOutput => Cleans::Canary(Box::new(checks.canary.scanner()?)),
             Self::ToolAllowlist
             | Self::CanaryInput
             | Self::Ssrf

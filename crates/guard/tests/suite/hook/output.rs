@@ -108,7 +108,7 @@ fn credentials_are_masked_also_when_characters_hide_them() {
     let hook = hook(Checks::default());
     let token = github_token();
     let hidden = token.replacen("16C7", "16\u{200c}C7", 1);
-    for text in [token.clone(), hidden] {
+    for text in [token, hidden] {
         let decision =
             after(&hook, &json!({"tool_name": "Bash", "tool_response": {"stdout": "", "stderr": text}}));
         let cleaned = &reply(&decision)["hookSpecificOutput"]["updatedToolOutput"];
