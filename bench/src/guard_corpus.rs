@@ -12,7 +12,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use fullsend_guard::{Finding, Scanner, Severity, UrlScanner};
+use fullsend_guard::{
+    Finding, InjectionScanner, Scanner, SecretScanner, Severity, UnicodeScanner, UrlScanner,
+};
 
 use crate::Setting;
 
@@ -47,7 +49,12 @@ pub(crate) fn run(_setting: &Setting) -> Result<()> {
 
 /// Every scanner that looks at text alone.
 fn scanners() -> Vec<Box<dyn Scanner>> {
-    vec![Box::new(UrlScanner)]
+    vec![
+        Box::new(UnicodeScanner::for_files()),
+        Box::new(InjectionScanner),
+        Box::new(SecretScanner::new()),
+        Box::new(UrlScanner),
+    ]
 }
 
 /// Where text is, as far as it exists here.

@@ -6,7 +6,9 @@
 #![expect(clippy::print_stdout, reason = "the report is this program's product")]
 
 mod cache;
+mod guard;
 mod guard_corpus;
+mod hook;
 mod lint;
 mod resolve;
 mod samples;
@@ -57,6 +59,8 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "cache", run: cache::run },
     Benchmark { name: "resolve", run: resolve::run },
     Benchmark { name: "sandbox", run: sandbox::run },
+    Benchmark { name: "guard", run: guard::run },
+    Benchmark { name: "hook", run: hook::run },
     Benchmark { name: "guard-corpus", run: guard_corpus::run },
 ];
 

@@ -17,6 +17,7 @@ mod rules;
 mod shell_input;
 mod strict;
 mod suppress;
+mod texts;
 mod tool;
 
 pub use config::{
@@ -24,7 +25,7 @@ pub use config::{
     MAX_INPUT_BYTES, PrivateHostEntry, SsrfCheck, TirithCheck,
 };
 pub use decision::{Action, Decision, HookPhase, Recorded};
-pub use engine::Hook;
+pub use engine::{AskTirith, Hook};
 pub use plan::{CHECKS, Check, CheckRow, Tools};
 pub use reply::failure;
 pub use rules::{

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::canary::CanaryScanner;
 use crate::finding::Finding;
 use crate::hook::plan::Check;
 use crate::scanner::{FindingList, Scan, Scanner as _};
@@ -22,6 +23,8 @@ pub(super) enum Cleans {
     Unicode(UnicodeScanner),
     /// Credentials.
     Secrets(SecretScanner),
+    /// Planted tokens.
+    Canary(Box<CanaryScanner>),
 }
 
 impl Step {
@@ -29,6 +32,7 @@ impl Step {
     fn scan(&self, key: Option<&str>, text: &str) -> Scan {
         match &self.cleans {
             Cleans::Unicode(scanner) => scanner.scan(text),
+            Cleans::Canary(scanner) => scanner.scan(text),
             Cleans::Secrets(scanner) => match key {
                 // A document in a text has names of its own.
                 Some(key) if !text.trim_start().starts_with(['{', '[', '"']) => scanner.scan_field(key, text),

@@ -8,6 +8,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::canary::{CanaryScanner, CanaryToken, TokenError};
 use crate::hook::tool::Runtime;
 use crate::log::TraceId;
 use crate::severity::Severity;
@@ -198,6 +199,21 @@ impl Default for CanaryCheck {
     }
 }
 
+impl CanaryCheck {
+    /// The tokens as what can be looked for.
+    fn parsed(&self) -> Result<Vec<CanaryToken>, ConfigError> {
+        let token = |(at, text): (usize, &String)| {
+            CanaryToken::parse(text).map_err(|problem| ConfigError::BadToken { number: at + 1, problem })
+        };
+        self.tokens.iter().enumerate().map(token).collect()
+    }
+
+    /// Looks for the tokens.
+    pub(super) fn scanner(&self) -> Result<CanaryScanner, ConfigError> {
+        Ok(CanaryScanner::new(self.parsed()?))
+    }
+}
+
 /// The check of tool names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -289,11 +305,13 @@ pub enum ConfigError {
     /// The identifier of the run is none.
     #[error("`trace_id` must be a UUID in lower case")]
     BadTraceId,
-    /// A canary that is too short to be told from ordinary text.
-    #[error("`checks.canary.tokens`: token {number} is too short to be told from ordinary text")]
-    ShortToken {
+    /// A canary that cannot be looked for.
+    #[error("`checks.canary.tokens`: token {number}: {problem}")]
+    BadToken {
         /// Which of the tokens, from 1.
         number: usize,
+        /// What is wrong with it.
+        problem: TokenError,
     },
     /// A limit that nothing passes.
     #[error("`limits.max_input_bytes` must be greater than 0")]
@@ -344,9 +362,6 @@ impl HookFile {
     }
 }
 
-/// Shorter tokens turn up in ordinary text.
-const SHORTEST_TOKEN: usize = 8;
-
 impl HookConfig {
     /// Checks what the types cannot say.
     pub fn validate(&self) -> Result<(), ConfigError> {
@@ -362,13 +377,10 @@ impl HookConfig {
             return Err(ConfigError::BadTraceId);
         }
         self.checks.ssrf.allowed()?;
+        self.checks.canary.parsed()?;
         let no_pattern = |entry: &&String| entry.contains('*') && server_prefix(entry).is_none();
         if let Some(entry) = self.checks.tool_allowlist.tools.iter().find(no_pattern) {
             return Err(ConfigError::BadPattern { entry: entry.clone() });
-        }
-        let short = |token: &String| token.trim().len() < SHORTEST_TOKEN;
-        if let Some(at) = self.checks.canary.tokens.iter().position(short) {
-            return Err(ConfigError::ShortToken { number: at + 1 });
         }
         Ok(())
     }

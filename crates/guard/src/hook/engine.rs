@@ -1,31 +1,56 @@
 //! The decision about one tool call.
 
+use std::fmt;
+
 use serde_json::Value;
 
+use crate::canary::CanaryScanner;
 use crate::hook::call::{Call, Unread};
 use crate::hook::clean::Step;
-use crate::hook::config::{ConfigError, HookConfig};
+use crate::hook::config::{ConfigError, HookConfig, TirithCheck};
 use crate::hook::decision::{Action, Decision, HookPhase, Recorded};
 use crate::hook::{plan, post, pre, reply};
+use crate::tirith::{self, Answer, Requirement, Settings};
 use crate::url::Allowed;
 
+/// Asks for a second opinion on a command.
+pub type AskTirith = dyn Fn(&str) -> Answer + Send + Sync;
+
 /// Decides about tool calls by one configuration.
-#[derive(Debug)]
 pub struct Hook {
     pub(super) config: HookConfig,
     /// What cleans output, in the order of the plan.
     pub(super) steps: Vec<Step>,
     /// What requests may reach although it is not public.
     pub(super) allowed: Allowed,
+    /// What must not appear in the input of tools.
+    pub(super) canary: CanaryScanner,
+    /// Who is asked about commands.
+    pub(super) tirith: Option<Box<AskTirith>>,
+}
+
+impl fmt::Debug for Hook {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Hook").field("config", &self.config).finish_non_exhaustive()
+    }
 }
 
 impl Hook {
     /// A hook with this configuration.
     pub fn new(config: HookConfig) -> Result<Self, ConfigError> {
         config.validate()?;
-        let steps = plan::CHECKS.iter().filter_map(|row| row.check.step(&config.checks)).collect();
-        let allowed = config.checks.ssrf.allowed()?;
-        Ok(Self { config, steps, allowed })
+        let steps = plan::CHECKS.iter().filter_map(|row| row.check.step(&config.checks).transpose());
+        let steps = steps.collect::<Result<_, _>>()?;
+        let (allowed, canary) = (config.checks.ssrf.allowed()?, config.checks.canary.scanner()?);
+        let tirith = ask_tirith(&config.checks.tirith);
+        Ok(Self { config, steps, allowed, canary, tirith })
+    }
+
+    /// The same hook, asking `tirith` instead of the program.
+    #[must_use]
+    pub fn with_tirith(mut self, tirith: Box<AskTirith>) -> Self {
+        self.tirith = Some(tirith);
+        self
     }
 
     /// What it was made with.
@@ -50,6 +75,14 @@ impl Hook {
             (Err(unread), _) => refuse(phase, unread),
         }
     }
+}
+
+/// Asks the program that is configured.
+fn ask_tirith(check: &TirithCheck) -> Option<Box<AskTirith>> {
+    let program = check.program.clone().filter(|_| check.enabled)?;
+    let requirement = if check.required { Requirement::Required } else { Requirement::Optional };
+    let settings = Settings { fail_on: check.fail_on, requirement, ..Settings::default() };
+    Some(Box::new(move |command: &str| tirith::check(&program, command, &settings)))
 }
 
 fn refuse(phase: HookPhase, unread: Unread) -> Decision {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::hook::decision::HookPhase;
 use crate::hook::plan::{CHECKS, CheckRow, Tools};
 use crate::hook::tool::Runtime;
+use crate::log::Phase;
 
 /// How the answers of hooks reach the tools of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +82,32 @@ pub const RUNTIMES: &[RuntimeSupport] = &[
     },
 ];
 
+/// A scan outside of hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanRow {
+    /// When in a run; findings carry this name.
+    pub phase: Phase,
+    /// What is looked at.
+    pub what: &'static str,
+    /// The command that does it.
+    pub command: &'static str,
+}
+
+/// Every scan outside of hooks. None of them happens by itself: there is a command for each.
+pub const SCANS: &[ScanRow] = &[
+    ScanRow {
+        phase: Phase::HostInput,
+        what: "agent definitions, skills and context files, before they enter a sandbox",
+        command: "fullsend scan context",
+    },
+    ScanRow {
+        phase: Phase::SandboxContext,
+        what: "the same kinds of files in the sandbox's copy of the repository",
+        command: "fullsend scan context",
+    },
+    ScanRow { phase: Phase::HostOutput, what: "what an agent delivers", command: "fullsend scan output" },
+];
+
 /// The matrix as a page.
 pub fn markdown() -> String {
     let mut page = String::from(
@@ -117,6 +144,12 @@ pub fn markdown() -> String {
             if row.limits.is_empty() { "–" } else { row.limits }
         );
     }
+    page.push_str(
+        "\n## Scans outside of hooks\n\nThere is a command for each; nothing calls them by itself yet.\n\n| Phase | What is looked at | Command |\n|---|---|---|\n",
+    );
+    for row in SCANS {
+        let _infallible = writeln!(page, "| `{}` | {} | `{}` |", row.phase, row.what, row.command);
+    }
     page
 }
 
@@ -141,9 +174,11 @@ pub fn json() -> Value {
             "limits": row.limits,
         })
     };
+    let scan = |row: &ScanRow| json!({ "phase": row.phase, "what": row.what, "command": row.command });
     json!({
         "checks": CHECKS.iter().map(check).collect::<Vec<_>>(),
         "runtimes": RUNTIMES.iter().map(runtime).collect::<Vec<_>>(),
+        "scans": SCANS.iter().map(scan).collect::<Vec<_>>(),
     })
 }
 

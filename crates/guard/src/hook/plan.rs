@@ -2,7 +2,7 @@
 
 use crate::finding::Finding;
 use crate::hook::clean::{Cleans, Step};
-use crate::hook::config::Checks;
+use crate::hook::config::{Checks, ConfigError};
 use crate::hook::decision::{Action, HookPhase};
 use crate::hook::tool::ToolKind;
 use crate::scanner::ScannerId;
@@ -15,49 +15,76 @@ use crate::unicode::UnicodeScanner;
 pub enum Check {
     /// Only tools in the list.
     ToolAllowlist,
+    /// Planted tokens in the input of a tool.
+    CanaryInput,
     /// Requests to places that must not be reached.
     Ssrf,
     /// What a shell command would do.
     Command,
+    /// What the program `tirith` says about a shell command.
+    Tirith,
     /// Output of a check that passed becomes one line.
     Suppress,
     /// Characters in output that hide, mislead or command.
     Unicode,
     /// Credentials in output.
     Secrets,
+    /// Planted tokens in output.
+    CanaryOutput,
 }
 
 impl Check {
     /// All of them.
-    pub const ALL: &[Self] =
-        &[Self::ToolAllowlist, Self::Ssrf, Self::Command, Self::Suppress, Self::Unicode, Self::Secrets];
+    pub const ALL: &[Self] = &[
+        Self::ToolAllowlist,
+        Self::CanaryInput,
+        Self::Ssrf,
+        Self::Command,
+        Self::Tirith,
+        Self::Suppress,
+        Self::Unicode,
+        Self::Secrets,
+        Self::CanaryOutput,
+    ];
 
     /// Whether a configuration asks for it.
     pub(super) fn is_enabled(self, checks: &Checks) -> bool {
         match self {
             Self::ToolAllowlist => checks.tool_allowlist.enabled,
+            Self::CanaryInput => checks.canary.pre && !checks.canary.tokens.is_empty(),
+            Self::CanaryOutput => checks.canary.post && !checks.canary.tokens.is_empty(),
             Self::Ssrf => checks.ssrf.enabled,
             Self::Command => checks.command.enabled,
+            Self::Tirith => checks.tirith.enabled,
             Self::Suppress => checks.suppress,
             Self::Unicode => checks.unicode,
             Self::Secrets => checks.secrets,
         }
     }
 
-    /// What cleans output, for checks that do.
-    pub(super) fn step(self, checks: &Checks) -> Option<Step> {
+    /// What cleans output, for checks that do and are asked for.
+    pub(super) fn step(self, checks: &Checks) -> Result<Option<Step>, ConfigError> {
         let cleans = match self {
             Self::Unicode => Cleans::Unicode(UnicodeScanner::new()),
             Self::Secrets => Cleans::Secrets(SecretScanner::new()),
-            Self::ToolAllowlist | Self::Ssrf | Self::Command | Self::Suppress => return None,
+            Self::CanaryOutput => Cleans::Canary(Box::new(checks.canary.scanner()?)),
+            Self::ToolAllowlist
+            | Self::CanaryInput
+            | Self::Ssrf
+            | Self::Command
+            | Self::Tirith
+            | Self::Suppress => {
+                return Ok(None);
+            }
         };
-        self.is_enabled(checks).then_some(Step { check: self, cleans })
+        Ok(self.is_enabled(checks).then_some(Step { check: self, cleans }))
     }
 
     /// Whether a finding in output keeps it from the model.
     pub(super) const fn blocks_output(self) -> bool {
         match self {
-            Self::ToolAllowlist | Self::Ssrf | Self::Command => false,
+            Self::CanaryOutput => true,
+            Self::ToolAllowlist | Self::CanaryInput | Self::Ssrf | Self::Command | Self::Tirith => false,
             Self::Suppress | Self::Unicode | Self::Secrets => false,
         }
     }
@@ -79,7 +106,12 @@ impl Check {
             Self::Unicode => Action::Sanitize,
             Self::Secrets => Action::Redact,
             Self::Suppress => Action::Suppress,
-            Self::ToolAllowlist | Self::Ssrf | Self::Command => Action::Block,
+            Self::ToolAllowlist
+            | Self::CanaryInput
+            | Self::Ssrf
+            | Self::Command
+            | Self::Tirith
+            | Self::CanaryOutput => Action::Block,
         }
     }
 
@@ -88,7 +120,13 @@ impl Check {
         match self {
             Self::Unicode => Some(("unicode_findings", "categories")),
             Self::Secrets => Some(("secrets_redacted", "patterns")),
-            Self::ToolAllowlist | Self::Ssrf | Self::Command | Self::Suppress => None,
+            Self::CanaryOutput => Some(("canary_findings", "canary")),
+            Self::ToolAllowlist
+            | Self::CanaryInput
+            | Self::Ssrf
+            | Self::Command
+            | Self::Tirith
+            | Self::Suppress => None,
         }
     }
 }
@@ -145,6 +183,15 @@ pub const CHECKS: &[CheckRow] = &[
         effect: "denies tools that the agent definition does not list",
     },
     CheckRow {
+        check: Check::CanaryInput,
+        phase: HookPhase::PreTool,
+        tools: Tools::All,
+        default: true,
+        harness_key: "canary_pretool",
+        scanner: ScannerId::Canary,
+        effect: "denies calls whose input carries a planted token, also encoded or in part",
+    },
+    CheckRow {
         check: Check::Ssrf,
         phase: HookPhase::PreTool,
         tools: Tools::All,
@@ -161,6 +208,15 @@ pub const CHECKS: &[CheckRow] = &[
         harness_key: "command_pretool.enabled",
         scanner: ScannerId::CommandScanner,
         effect: "denies commands that attack, leak or destroy, and those that cannot be understood",
+    },
+    CheckRow {
+        check: Check::Tirith,
+        phase: HookPhase::PreTool,
+        tools: Tools::Shells,
+        default: false,
+        harness_key: "tirith.enabled",
+        scanner: ScannerId::Tirith,
+        effect: "asks the program `tirith` about commands, where it is configured",
     },
     CheckRow {
         check: Check::Suppress,
@@ -188,6 +244,15 @@ pub const CHECKS: &[CheckRow] = &[
         harness_key: "secret_redact_posttool",
         scanner: ScannerId::SecretRedactor,
         effect: "masks credentials",
+    },
+    CheckRow {
+        check: Check::CanaryOutput,
+        phase: HookPhase::PostTool,
+        tools: Tools::All,
+        default: true,
+        harness_key: "canary_posttool",
+        scanner: ScannerId::Canary,
+        effect: "masks a planted token in output, and says that it leaked",
     },
 ];
 

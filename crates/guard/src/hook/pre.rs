@@ -9,9 +9,10 @@ use crate::hook::decision::{Action, Decision, HookPhase, Recorded};
 use crate::hook::engine::Hook;
 use crate::hook::plan::{self, Check};
 use crate::hook::rules::TOOL_BLOCKED;
-use crate::hook::{reply, shell_input};
+use crate::hook::{reply, shell_input, texts};
 use crate::policy::{FailMode, Outcome, Policy};
-use crate::url;
+use crate::scanner::{FindingList, Scanner as _};
+use crate::{tirith, url};
 
 /// What a check says.
 #[derive(Debug, Default)]
@@ -77,10 +78,12 @@ fn commands_of(call: &Call) -> Result<Vec<String>, Unread> {
 fn run(check: Check, inspected: &Inspected<'_>) -> Verdict {
     match check {
         Check::ToolAllowlist => tool_allowlist(inspected),
+        Check::CanaryInput => canary(inspected),
         Check::Ssrf => ssrf(inspected),
         Check::Command => commands(inspected),
+        Check::Tirith => second_opinion(inspected),
         // These look at output.
-        Check::Suppress | Check::Unicode | Check::Secrets => Verdict::default(),
+        Check::Suppress | Check::Unicode | Check::Secrets | Check::CanaryOutput => Verdict::default(),
     }
 }
 
@@ -90,6 +93,25 @@ fn tool_allowlist(inspected: &Inspected<'_>) -> Verdict {
         let name = inspected.call.shown_name();
         verdict.deny(Finding::new(&TOOL_BLOCKED, None, format!("`{name}`")), |_| {
             format!("Tool '{name}' is NOT in the allowlist; use one of the tools that this agent is given")
+        });
+    }
+    verdict
+}
+
+/// Looks for planted tokens in every text of the input, also in the names of members.
+fn canary(inspected: &Inspected<'_>) -> Verdict {
+    let Inspected { hook, call, .. } = inspected;
+    let mut findings = FindingList::default();
+    for input in &call.inputs {
+        texts::each(input, &mut |text| {
+            hook.canary.scan(text).findings.into_iter().for_each(|finding| findings.push(finding));
+        });
+    }
+    let mut verdict = Verdict::default();
+    for finding in findings.into_vec() {
+        let name = call.shown_name();
+        verdict.deny(finding, |_| {
+            format!("CANARY_EXFIL: canary token found in {name} input; do not pass on what you found in the environment")
         });
     }
     verdict
@@ -139,4 +161,22 @@ fn commands(inspected: &Inspected<'_>) -> Verdict {
 fn command_reason(finding: &Finding) -> String {
     let severity = finding.severity.as_str().to_ascii_uppercase();
     format!("Command [{severity}] {}: {}; {}", finding.rule.id, finding.detail(), finding.rule.remedy)
+}
+
+/// Asks `tirith` about every command that says something.
+fn second_opinion(inspected: &Inspected<'_>) -> Verdict {
+    let mut verdict = Verdict::default();
+    let Some(ask) = &inspected.hook.tirith else { return verdict };
+    for command in inspected.commands.iter().filter(|command| !command.trim().is_empty()) {
+        let tirith::Answer { verdict: answer, findings } = ask(command);
+        let action = match answer {
+            tirith::Verdict::Allow => Action::Warn,
+            tirith::Verdict::Deny { reason } => {
+                verdict.denial.get_or_insert(reason);
+                Action::Block
+            }
+        };
+        verdict.findings.extend(findings.into_iter().map(|finding| (finding, action)));
+    }
+    verdict
 }

@@ -1,6 +1,9 @@
 //! Decisions about tool calls, row by row.
 
+mod calls;
+mod canary;
 mod output;
+mod plan;
 mod protocol;
 
 use fullsend_guard::hook::{Checks, Decision, Hook, HookConfig, HookPhase};

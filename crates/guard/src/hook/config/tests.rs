@@ -66,7 +66,7 @@ fn problems_say_where_and_what() {
         ),
         (
             r#"{"checks": {"canary": {"tokens": ["long enough", " short "]}}}"#,
-            "`checks.canary.tokens`: token 2 is too short to be told from ordinary text",
+            "`checks.canary.tokens`: token 2: a canary token needs at least 8 ASCII letters and digits, and this one has 5",
         ),
         (r#"{"trace_id": "x"}"#, "`trace_id` must be a UUID in lower case"),
         (
