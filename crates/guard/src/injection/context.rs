@@ -56,24 +56,37 @@ static AUTOMATON: LazyLock<Option<AhoCorasick>> =
 pub(super) struct Context<'text> {
     text: &'text str,
     fences: Vec<Span>,
+    /// Where words of discussion start, as far as the text was looked at.
     talk: Vec<usize>,
+    seen: usize,
 }
 
 impl<'text> Context<'text> {
     pub(super) fn new(text: &'text str) -> Self {
-        let talk = AUTOMATON.iter().flat_map(|words| words.find_iter(text)).map(|found| found.start());
-        Self { text, fences: fences(text), talk: talk.filter(|at| starts_word(text, *at)).collect() }
+        Self { text, fences: fences(text), talk: Vec::new(), seen: 0 }
     }
 
-    /// Whether `span` is quoted, and what is around it talks about attacks.
-    pub(super) fn discusses(&self, span: Span) -> bool {
+    /// Whether `span` is quoted, and what is around it talks about attacks. To be asked in the order of the text.
+    pub(super) fn discusses(&mut self, span: Span) -> bool {
         self.has_talk(span) && (self.is_fenced(span) || self.is_block_quote(span) || self.is_quoted(span))
     }
 
-    fn has_talk(&self, span: Span) -> bool {
+    fn has_talk(&mut self, span: Span) -> bool {
+        self.look_around(span);
         let from = self.talk.partition_point(|at| *at < span.start.saturating_sub(NEAR));
         let near = self.talk.get(from..).unwrap_or_default();
         near.iter().take_while(|at| **at < span.end + NEAR).any(|at| !(span.start..span.end).contains(at))
+    }
+
+    /// Notes the words of discussion near `span`. No part of the text is looked at twice.
+    fn look_around(&mut self, span: Span) {
+        let from = self.text.floor_char_boundary(span.start.saturating_sub(NEAR).max(self.seen));
+        let to = self.text.ceil_char_boundary(self.text.len().min(span.end + NEAR));
+        let part = self.text.get(from..to).unwrap_or_default();
+        let found =
+            AUTOMATON.iter().flat_map(|words| words.find_iter(part)).map(|found| from + found.start());
+        self.talk.extend(found.filter(|at| starts_word(self.text, *at)));
+        self.seen = self.seen.max(to);
     }
 
     fn is_fenced(&self, span: Span) -> bool {

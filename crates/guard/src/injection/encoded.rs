@@ -34,9 +34,22 @@ pub(super) fn decode_runs(text: &str, mut each: impl FnMut(Payload)) {
     }
 }
 
-/// The digits of base64 in both alphabets; hexadecimal is among them.
+/// The digits of base64 in both alphabets; hexadecimal is among them. A table, as most bytes of a text are asked.
+static DIGITS: [bool; 256] = {
+    let mut digits = [false; 256];
+    let mut alphabet: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";
+    while let [digit, rest @ ..] = alphabet {
+        let (_, from) = digits.split_at_mut(*digit as usize);
+        if let [slot, ..] = from {
+            *slot = true;
+        }
+        alphabet = rest;
+    }
+    digits
+};
+
 fn is_digit(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+    DIGITS.get(usize::from(byte)).is_some_and(|digit| *digit)
 }
 
 fn run_end(bytes: &[u8], at: usize) -> usize {

@@ -24,13 +24,13 @@ const EXCERPT: usize = 120;
 
 /// What is found in `text`, in its order, with spans in it.
 pub(super) fn read(text: &str) -> Vec<Match> {
+    let folded = Folded::new(text);
     // What is decoded may be decoded again; all of it together is no more than a few times the text.
-    let mut budget = text.len().saturating_mul(4).saturating_add(4096);
-    read_layer(text, 0, &mut budget)
+    let mut budget = folded.text().len().saturating_mul(4).saturating_add(4096);
+    read_layer(&folded, 0, &mut budget)
 }
 
-fn read_layer(original: &str, depth: usize, budget: &mut usize) -> Vec<Match> {
-    let folded = Folded::new(original);
+fn read_layer(folded: &Folded<'_>, depth: usize, budget: &mut usize) -> Vec<Match> {
     let text = folded.text();
     let mut layer = Layer::default();
     let mut last_payload = 0;
@@ -162,7 +162,7 @@ impl Layer {
                 return;
             }
             *budget -= payload.text.len();
-            for inner in read_layer(&payload.text, depth + 1, budget) {
+            for inner in read_layer(&Folded::new(&payload.text), depth + 1, budget) {
                 found.extend(from_payload(inner, &payload));
             }
         };

@@ -53,6 +53,18 @@ const TECHNICAL_NOUNS: &[&str] = &[
     "training",
     "directions",
 ];
+/// Those that say what may be done.
+const RULE_NOUNS: &[&str] = &[
+    "rule",
+    "rules",
+    "restriction",
+    "restrictions",
+    "policy",
+    "policies",
+    "safeguards",
+    "limitations",
+    "constraints",
+];
 /// What says that the instructions are those the model already has.
 const GIVEN: &[&str] = &[
     "previous",
@@ -118,6 +130,7 @@ struct Target {
     given: bool,
     yours: bool,
     noun: bool,
+    rules: bool,
     joined: bool,
 }
 
@@ -243,7 +256,7 @@ fn target_after(after: &Words<'_>) -> Option<Target> {
             let given = qualifier.is_some_and(|(_, given)| given);
             // "the system prompt of …" and "previous instruction pointer" go on with what is really meant.
             if let Some(target) = noun_target(after, at, near, given) {
-                return Some(Target { yours, joined, noun, ..target });
+                return Some(Target { yours, joined, noun, rules: word.is(RULE_NOUNS), ..target });
             }
         }
         if word.is(GIVEN) && (at <= FILLERS || qualifier.is_some()) {
@@ -260,7 +273,7 @@ fn noun_target(after: &Words<'_>, at: usize, qualified: bool, given: bool) -> Op
     let word = after.get(at)?;
     let later =
         after.as_slice().iter().enumerate().skip(at + 1).take(FILLERS).find(|(_, word)| word.is(GIVEN_AFTER));
-    let target = |end, given| Target { end, given, yours: false, noun: true, joined: false };
+    let target = |end, given| Target { end, given, yours: false, noun: true, rules: false, joined: false };
     match later {
         _ if qualified && given => Some(target(word.end, true)),
         Some((_, later)) if at <= FILLERS && word.is(NOUNS) => Some(target(later.end, true)),
@@ -278,7 +291,8 @@ fn severity(verb: &Word<'_>, target: &Target, command: &Command) -> Option<Sever
         (true, true, true) => Some(Critical),
         (true, false, true) => Some(if given { Critical } else { Low }),
         (true, true, false) => Some(if given { Critical } else { Medium }),
-        (true, false, false) => given.then_some(High),
+        // "ignore all errors in commands" is a flag of many a program.
+        (true, false, false) => (given && target.rules).then_some(High),
         (false, true, _) if target.yours => Some(if given { Critical } else { High }),
         (false, true, true) => Some(if given { Critical } else { Medium }),
         (false, true, false) | (false, false, true) => given.then_some(Medium),

@@ -65,10 +65,12 @@ pub(super) fn pretend(text: &str, at: usize) -> Option<Match> {
     let persona = after.find(9, PERSONAS).is_some();
     let end = after.get(that + 1).map_or(verb.end, |word| word.end);
     let span = Span::new(verb.start, end);
-    if verb.is(&["pretend"]) && (you || (to_be && starts_clause(text, at))) {
-        return Some(Match::new(&PRETEND_YOU_ARE, span));
-    }
     let being = after.is(that, &["you're"]) || after.is(that + 1, &["are", "were", "have", "can"]);
+    if verb.is(&["pretend"]) && ((you && being) || (to_be && starts_clause(text, at))) {
+        let told = persona || starts_clause(text, at);
+        let severity = if told { Severity::High } else { Severity::Medium };
+        return Some(Match::new(&PRETEND_YOU_ARE, span).with_severity(severity));
+    }
     if !verb.is(&["imagine", "suppose", "assume"]) || !you || !being {
         return None;
     }

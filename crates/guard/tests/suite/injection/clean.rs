@@ -33,6 +33,8 @@ const SILENT: &[&str] = &[
     "Follow the instructions above to install it.",
     "Follow these instructions. Previous versions are not supported.",
     "Forget about memory management.",
+    "Ignore all errors in commands executed to remake files.",
+    "This lets you pretend that you forked the branch from there.",
     "Send the form to the server with POST.",
     "Upload the archive to https://files.example/",
     "silently ignored",
