@@ -21,6 +21,9 @@ const MOST_REPAIRS: usize = 10;
 /// costs more than the last; program text in a here-document stays below this.
 const MOST_JOINTS: usize = 4_000;
 
+/// How many times `|` may. The repair of a long pipeline that does not end takes quadratic time.
+const MOST_PIPES: usize = 1_500;
+
 /// How many times `<<` may stand in a script. Each here-document that does not end is searched for its end again.
 const MOST_HEREDOCS: usize = 500;
 
@@ -35,8 +38,7 @@ pub(super) enum Refusal {
 
 /// Reads `text` as a script for bash.
 pub(super) fn parse(text: &str) -> Result<Tree, Refusal> {
-    let joints = text.bytes().filter(|byte| matches!(byte, b'(' | b'{' | b'|' | b'`' | b'[' | b'&')).count();
-    if text.len() > LONGEST_SCRIPT || joints > MOST_JOINTS || text.matches("<<").count() > MOST_HEREDOCS {
+    if text.len() > LONGEST_SCRIPT || is_too_dense(text) {
         return Err(Refusal::TooLong);
     }
     let mut parser = Parser::new();
@@ -52,6 +54,12 @@ pub(super) fn parse(text: &str) -> Result<Tree, Refusal> {
     let harmless = doubt::harmless(text);
     let mut read = |at: usize, _| harmless.get(at..).unwrap_or_default();
     parser.parse_with_options(&mut read, None, Some(options)).ok_or(Refusal::TooMuchWork)
+}
+
+/// Whether a text has more structure than a script that anybody writes.
+fn is_too_dense(text: &str) -> bool {
+    let count = |signs: &[u8]| text.bytes().filter(|byte| signs.contains(byte)).count();
+    count(b"({|`[&") > MOST_JOINTS || count(b"|") > MOST_PIPES || text.matches("<<").count() > MOST_HEREDOCS
 }
 
 /// The first part of the tree that is no shell that this module knows, or that a shell would read otherwise.
