@@ -10,9 +10,22 @@ use crate::finding::Span;
 /// The longest script that is parsed. What an agent types is a thousand times shorter.
 pub(super) const LONGEST_SCRIPT: usize = 64 * 1024;
 
-/// How often the parser may report progress (every hundred steps). Ordinary scripts need less than one report per 25 bytes;
-/// deep nesting and hopeless input, whose repair costs far more than reading, stop here.
+/// How often the parser may report progress (every hundred steps) while all goes well.
 const MOST_REPORTS: usize = 4_000;
+
+/// How often it may do so once something is wrong. Each step of a repair costs time and memory by the depth of the script, and
+/// what needs so many is not understood in the end either.
+const MOST_REPAIRS: usize = 10;
+
+/// How many signs that open or join commands a script may have. Where they stand close together, every step of the parser
+/// costs more than the last; program text in a here-document stays below this.
+const MOST_JOINTS: usize = 4_000;
+
+/// How many times `|` may. The repair of a long pipeline that does not end takes quadratic time.
+const MOST_PIPES: usize = 1_500;
+
+/// How many times `<<` may stand in a script. Each here-document that does not end is searched for its end again.
+const MOST_HEREDOCS: usize = 500;
 
 /// Why a script was not parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,20 +38,28 @@ pub(super) enum Refusal {
 
 /// Reads `text` as a script for bash.
 pub(super) fn parse(text: &str) -> Result<Tree, Refusal> {
-    if text.len() > LONGEST_SCRIPT {
+    if text.len() > LONGEST_SCRIPT || is_too_dense(text) {
         return Err(Refusal::TooLong);
     }
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| Refusal::TooMuchWork)?;
-    let mut reports = 0;
-    let mut progress = |_: &ParseState| {
+    let (mut reports, mut repairs) = (0, 0);
+    let mut progress = |state: &ParseState| {
         reports += 1;
-        if reports > MOST_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        repairs += usize::from(state.has_error());
+        let stop = reports > MOST_REPORTS || repairs > MOST_REPAIRS;
+        if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let harmless = doubt::harmless(text);
     let mut read = |at: usize, _| harmless.get(at..).unwrap_or_default();
     parser.parse_with_options(&mut read, None, Some(options)).ok_or(Refusal::TooMuchWork)
+}
+
+/// Whether a text has more structure than a script that anybody writes.
+fn is_too_dense(text: &str) -> bool {
+    let count = |signs: &[u8]| text.bytes().filter(|byte| signs.contains(byte)).count();
+    count(b"({|`[&") > MOST_JOINTS || count(b"|") > MOST_PIPES || text.matches("<<").count() > MOST_HEREDOCS
 }
 
 /// The first part of the tree that is no shell that this module knows, or that a shell would read otherwise.

@@ -62,7 +62,10 @@ fn what_is_too_long_is_incomplete() {
     let many = "true; ".repeat(2_000);
     let deep = format!("echo {}x{}", "$(echo ".repeat(300), ")".repeat(300));
     let nested = "sh -c \"sh -c 'eval \\\"bash -c ls\\\"'\"";
-    for script in [long.as_str(), many.as_str(), deep.as_str(), nested] {
+    let dense = "(".repeat(5_000);
+    let piped = "a|".repeat(2_000);
+    let documents = "<<E\n".repeat(600);
+    for script in [&long, &many, &deep, nested, &dense, &piped, &documents] {
         let findings = CommandScanner.scan(script).findings;
         let start: String = script.chars().take(40).collect();
         assert!(
