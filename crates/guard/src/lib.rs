@@ -1,10 +1,8 @@
 //! Scanners for what an agent reads, does and delivers; the findings they make; and what follows from them.
 //!
 //! One library for the host, for scans inside a sandbox and for tool hooks, so that the same text has the same findings
-//! everywhere. Scanners are pure and deterministic: no network, no clock, no environment. Only [`log`] and [`service`]
-//! touch the system: one file, one socket, and a clock that is passed in.
-//! everywhere. It is pure and deterministic: no network, no clock, no environment;
-//! only [`tirith`] starts a program when asked to.
+//! everywhere. Scanners are pure and deterministic: no network, no clock, no environment. Only [`files`], [`log`],
+//! [`service`] and [`tirith`] touch the system: a tree, one file, one socket, a program, and a clock that is passed in.
 //!
 //! # Entry points
 //!

@@ -1,7 +1,7 @@
 //! All rules of all scanners.
 
 use crate::rule::Rule;
-use crate::{canary, classifier, command, files, hook, injection, log, secret, unicode, url};
+use crate::{canary, classifier, command, files, hook, injection, log, secret, tirith, unicode, url};
 
 /// The rules of each scanner, in the order in which they are documented.
 static SCANNERS: &[&[&Rule]] = &[
@@ -12,6 +12,7 @@ static SCANNERS: &[&[&Rule]] = &[
     canary::RULES,
     url::RULES,
     command::RULES,
+    tirith::RULES,
     files::RULES,
     hook::RULES,
     log::RULES,
