@@ -1,5 +1,4 @@
 //! Behaviour of the crate through its public interface.
-//! Behaviour of the guard library through its public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
