@@ -7,6 +7,7 @@
 mod code;
 mod detect;
 mod doubt;
+mod expansion;
 mod interpreter;
 mod names;
 mod paths;

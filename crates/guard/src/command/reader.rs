@@ -4,11 +4,15 @@ use std::collections::HashMap;
 
 use tree_sitter::Node;
 
-use super::script::{Command, Flow, Place, PlaceId, PlaceKind, Redirect, Script, Word};
-use super::{quoting, tree, wrapper};
+use super::script::{Command, Place, PlaceId, PlaceKind, Script, Word};
+use super::{tree, wrapper};
 use crate::finding::Span;
 
+mod redirect;
+mod simple;
 mod words;
+
+use simple::{Value, push_word};
 
 /// How many commands a script may have. Relations between commands are looked at pair by pair.
 const MOST_COMMANDS: usize = 1_000;
@@ -45,8 +49,12 @@ pub(super) struct Reader {
 #[derive(Debug)]
 struct Variable {
     value: Word,
+    /// The elements of an array.
+    items: Vec<Word>,
     /// Whether it may as well hold something else.
     doubtful: bool,
+    /// Where it was set: what is not inside of that place may see another value.
+    place: Option<PlaceId>,
 }
 
 /// One text that is read, and where it lies in what was handed in.
@@ -223,12 +231,12 @@ impl Reader {
         tasks: &mut Tasks<'t>,
     ) {
         if node.kind() != "list" {
-            if node.kind() == "for_statement"
-                && let Some(variable) = node.child_by_field_name("variable")
-            {
-                self.forget(source.of(variable));
+            match node.child_by_field_name("variable").filter(|_| node.kind() == "for_statement") {
+                Some(variable) => self.each(node, source.of(variable), parent, source, tasks),
+                None => {
+                    self.enclosed(node, PlaceKind::Branch, parent, source, tasks);
+                }
             }
-            self.enclosed(node, PlaceKind::Branch, parent, source, tasks);
             return;
         }
         let mut cursor = node.walk();
@@ -242,6 +250,37 @@ impl Reader {
             }
         }
         tasks.extend(first.map(|first| Task::Visit(first, parent)));
+    }
+
+    /// `for variable in values`: the variable holds each of the values, and what commands print for them.
+    fn each<'t>(
+        &mut self,
+        node: Node<'t>,
+        variable: &str,
+        parent: Option<PlaceId>,
+        source: Source<'_>,
+        tasks: &mut Tasks<'t>,
+    ) {
+        let Some(place) = self.place(PlaceKind::Branch, parent, source.span(node)) else { return };
+        let mut cursor = node.walk();
+        let (mut values, mut later, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, child) in node.named_children(&mut cursor).enumerate() {
+            match node.field_name_for_named_child(u32::try_from(at).unwrap_or(u32::MAX)) {
+                Some("value") => push_word(self.word(child, Some(place), source, &mut later), &mut values),
+                Some("variable") => {}
+                Some(_) | None => rest.push(Task::Visit(child, Some(place))),
+            }
+        }
+        let several = values.len() != 1;
+        if let Some(value) = wrapper::joined(&values) {
+            self.learn(variable, Value { value, items: Vec::new() }, Some(place), several);
+        } else {
+            self.forget(variable);
+        }
+        tasks.push(Task::Leave(place));
+        tasks.extend(rest.into_iter().rev());
+        tasks.extend(later);
+        tasks.push(Task::Enter(place));
     }
 
     fn pipeline<'t>(
@@ -279,266 +318,6 @@ impl Reader {
         }
         places
     }
-
-    fn redirected<'t>(
-        &mut self,
-        node: Node<'t>,
-        place: Option<PlaceId>,
-        source: Source<'_>,
-        tasks: &mut Tasks<'t>,
-    ) {
-        let Some(piped) = piped_from_heredoc(node) else {
-            self.redirected_body(node, place, source, tasks);
-            return;
-        };
-        // `cat <<X | sh`: the grammar hangs the rest of the pipeline below the redirection.
-        let places = self.stages(&[node, piped], place, source, tasks);
-        let first = tasks.pop().and_then(|_enter| tasks.pop());
-        if let (Some(Task::Visit(..)), Some(stage)) = (first, places.first()) {
-            self.mark(*stage, |place, at| place.first = at);
-            self.redirected_body(node, Some(*stage), source, tasks);
-        }
-    }
-
-    fn redirected_body<'t>(
-        &mut self,
-        node: Node<'t>,
-        place: Option<PlaceId>,
-        source: Source<'_>,
-        tasks: &mut Tasks<'t>,
-    ) {
-        let body = node.child_by_field_name("body");
-        match body.filter(|body| body.kind() == "command") {
-            Some(command) => self.command(command, Some(node), place, source, tasks),
-            None => {
-                let mut command = Command { place, span: source.span(node), ..Command::default() };
-                let mut later = Vec::new();
-                self.redirects(node, place, source, &mut later, &mut command);
-                command.words.clear();
-                self.script.commands.push(command);
-                tasks.extend(later);
-                tasks.extend(body.map(|body| Task::Visit(body, place)));
-            }
-        }
-    }
-
-    /// One simple command; `outer` holds further redirections.
-    fn command<'t>(
-        &mut self,
-        node: Node<'t>,
-        outer: Option<Node<'t>>,
-        place: Option<PlaceId>,
-        source: Source<'_>,
-        tasks: &mut Tasks<'t>,
-    ) {
-        let mut command = Command { place, span: source.span(outer.unwrap_or(node)), ..Command::default() };
-        let mut later = Vec::new();
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                "variable_assignment" => {
-                    self.assignment(child, place, source, &mut later, &mut command, false)
-                }
-                "file_redirect" | "herestring_redirect" => {
-                    self.redirect(child, place, source, &mut later, &mut command);
-                }
-                "subshell" => later.push(Task::Visit(child, place)),
-                "comment" => {}
-                _ => {
-                    let word = self.word(child, place, source, &mut later);
-                    push_word(word, &mut command.words);
-                }
-            }
-        }
-        if let Some(outer) = outer {
-            self.redirects(outer, place, source, &mut later, &mut command);
-        }
-        tasks.extend(later);
-        self.finish(command);
-    }
-
-    /// Takes wrappers off and reads scripts that the command takes as text.
-    fn finish(&mut self, command: Command) {
-        for (command, scripts) in wrapper::unwrap(command) {
-            let place = command.place;
-            self.script.commands.push(command);
-            for script in &scripts {
-                self.read_nested(script, place);
-            }
-        }
-    }
-
-    fn declaration<'t>(
-        &mut self,
-        node: Node<'t>,
-        place: Option<PlaceId>,
-        source: Source<'_>,
-        tasks: &mut Tasks<'t>,
-    ) {
-        let mut command = Command { place, span: source.span(node), ..Command::default() };
-        let mut later = Vec::new();
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                "variable_assignment" => {
-                    self.assignment(child, place, source, &mut later, &mut command, true)
-                }
-                _ => {
-                    let word = self.word(child, place, source, &mut later);
-                    if command.name() == "unset" {
-                        self.forget(&word.text);
-                    }
-                    command.words.push(word);
-                }
-            }
-        }
-        tasks.extend(later);
-        self.script.commands.push(command);
-    }
-
-    /// `lasting` when later commands see the variable.
-    fn assignment<'t>(
-        &mut self,
-        node: Node<'t>,
-        place: Option<PlaceId>,
-        source: Source<'_>,
-        tasks: &mut Tasks<'t>,
-        command: &mut Command,
-        lasting: bool,
-    ) {
-        let name =
-            node.child_by_field_name("name").map(|name| source.of(name)).unwrap_or_default().to_owned();
-        let appends = {
-            let mut cursor = node.walk();
-            node.children(&mut cursor).any(|child| child.kind() == "+=")
-        };
-        let value = match node.child_by_field_name("value") {
-            Some(value) => self.word(value, place, source, tasks),
-            None => Word::literal("", source.span(node)),
-        };
-        if lasting {
-            let plain = node.child_by_field_name("value").is_none_or(|value| value.kind() != "array");
-            self.learn(&name, &value, place, appends || !plain);
-        }
-        command.assignments.push((name, value));
-    }
-
-    fn learn(&mut self, name: &str, value: &Word, place: Option<PlaceId>, unclear: bool) {
-        let known = self.variables.get(name);
-        let differs = known.is_none_or(|known| known.doubtful || known.value.text != value.text);
-        let doubtful = unclear || (differs && place.is_some());
-        self.variables.insert(name.to_owned(), Variable { value: value.clone(), doubtful });
-    }
-
-    /// What the variable holds is no longer known.
-    fn forget(&mut self, name: &str) {
-        if let Some(variable) = self.variables.get_mut(name) {
-            variable.doubtful = true;
-        }
-    }
-
-    fn redirects<'t>(
-        &mut self,
-        node: Node<'t>,
-        place: Option<PlaceId>,
-        source: Source<'_>,
-        later: &mut Tasks<'t>,
-        command: &mut Command,
-    ) {
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                "file_redirect" | "herestring_redirect" => {
-                    self.redirect(child, place, source, later, command)
-                }
-                "heredoc_redirect" => self.heredoc(child, place, source, later, command),
-                _ => {}
-            }
-        }
-    }
-
-    fn redirect<'t>(
-        &mut self,
-        node: Node<'t>,
-        place: Option<PlaceId>,
-        source: Source<'_>,
-        later: &mut Tasks<'t>,
-        command: &mut Command,
-    ) {
-        let mut flow = None;
-        let mut destinations = 0;
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                "ERROR" => flow = Some(Flow::Both),
-                _ if flow == Some(Flow::Both) && !child.is_named() => {}
-                "<" | "<&" => flow = Some(Flow::In),
-                ">>" | "&>>" => flow = Some(Flow::Append),
-                ">" | ">|" | ">&" | "&>" => flow = Some(Flow::Out),
-                "<<<" => flow = None,
-                "file_descriptor" | "<&-" | ">&-" => {}
-                _ => {
-                    destinations += 1;
-                    let word = self.word(child, place, source, later);
-                    match (destinations, flow) {
-                        (1, Some(flow)) => command.redirects.push(Redirect { flow, target: word }),
-                        (1, None) => command.input = Some(word),
-                        // The grammar takes arguments after a redirection for further targets of it.
-                        _ => push_word(word, &mut command.words),
-                    }
-                }
-            }
-        }
-    }
-
-    fn heredoc<'t>(
-        &mut self,
-        node: Node<'t>,
-        place: Option<PlaceId>,
-        source: Source<'_>,
-        later: &mut Tasks<'t>,
-        command: &mut Command,
-    ) {
-        let mut quoted = false;
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                "heredoc_start" => quoted = source.of(child).contains(['\'', '"', '\\']),
-                "heredoc_body" => {
-                    command.input = Some(match quoted {
-                        true => Word::literal(source.of(child), source.span(child)),
-                        false => self.word(child, place, source, later),
-                    });
-                }
-                "file_redirect" | "herestring_redirect" => {
-                    self.redirect(child, place, source, later, command)
-                }
-                "heredoc_end" | "file_descriptor" | "comment" | "pipeline" => {}
-                _ if cursor_field(node, child) == Some("argument") => {
-                    let word = self.word(child, place, source, later);
-                    push_word(word, &mut command.words);
-                }
-                _ if child.is_named() => later.push(Task::Visit(child, place)),
-                _ => {}
-            }
-        }
-    }
-}
-
-/// The statement that a here-document is piped into.
-fn piped_from_heredoc(node: Node<'_>) -> Option<Node<'_>> {
-    let mut cursor = node.walk();
-    let heredoc = node.children(&mut cursor).find(|child| child.kind() == "heredoc_redirect")?;
-    let mut cursor = heredoc.walk();
-    let pipeline = heredoc.children(&mut cursor).find(|child| child.kind() == "pipeline")?;
-    pipeline.named_child(0)
-}
-
-/// The name of the field that `child` is in.
-fn cursor_field(node: Node<'_>, child: Node<'_>) -> Option<&'static str> {
-    let mut cursor = node.walk();
-    let arguments = node.children_by_field_name("argument", &mut cursor);
-    arguments.into_iter().any(|argument| argument.id() == child.id()).then_some("argument")
 }
 
 fn push_children<'t>(node: Node<'t>, place: Option<PlaceId>, tasks: &mut Tasks<'t>) {
@@ -547,15 +326,5 @@ fn push_children<'t>(node: Node<'t>, place: Option<PlaceId>, tasks: &mut Tasks<'
     tasks.extend(node.named_children(&mut cursor).map(|child| Task::Visit(child, place)));
     if let Some(added) = tasks.get_mut(first..) {
         added.reverse();
-    }
-}
-
-/// Adds a word, or the words that its brace lists make.
-fn push_word(word: Word, words: &mut Vec<Word>) {
-    match word.braces.then(|| quoting::braces(&word.text)).flatten() {
-        Some(made) if word.is_complete() => {
-            words.extend(made.into_iter().map(|text| Word::literal(text, word.span)));
-        }
-        Some(_) | None => words.push(word),
     }
 }

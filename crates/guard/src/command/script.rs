@@ -97,11 +97,21 @@ pub(super) struct Word {
     pub(super) unknown: Vec<String>,
     /// Whether an unquoted brace list such as `{a,b}` may make several words of it.
     pub(super) braces: bool,
+    /// Where blanks of an unquoted value make several words of it, as offsets into the text.
+    pub(super) breaks: Vec<usize>,
 }
 
 impl Word {
     pub(super) fn new(span: Span) -> Self {
-        Self { text: String::new(), literal: 0, span, inner: Vec::new(), unknown: Vec::new(), braces: false }
+        Self {
+            text: String::new(),
+            literal: 0,
+            span,
+            inner: Vec::new(),
+            unknown: Vec::new(),
+            braces: false,
+            breaks: Vec::new(),
+        }
     }
 
     pub(super) fn literal(text: impl Into<String>, span: Span) -> Self {
@@ -121,8 +131,18 @@ impl Word {
 
     /// The end of the word, from byte `start` of its text.
     pub(super) fn tail(&self, start: usize) -> Self {
-        let text = self.text.get(start..).unwrap_or_default().to_owned();
-        Self { literal: self.literal.saturating_sub(start).min(text.len()), text, ..self.clone() }
+        self.part(start, self.text.len())
+    }
+
+    /// The bytes from `start` to `end` of its text as a word.
+    pub(super) fn part(&self, start: usize, end: usize) -> Self {
+        let text = self.text.get(start..end).unwrap_or_default().to_owned();
+        let literal = self.literal.saturating_sub(start).min(text.len());
+        let (inner, unknown) = match literal < text.len() {
+            true => (self.inner.clone(), self.unknown.clone()),
+            false => Default::default(),
+        };
+        Self { literal, text, inner, unknown, ..Self::new(self.span) }
     }
 }
 

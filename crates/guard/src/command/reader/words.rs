@@ -3,13 +3,13 @@
 use tree_sitter::Node;
 
 use super::{MOST_SUBSTITUTED, Reader, Source, Task, Tasks};
-use crate::command::quoting;
 use crate::command::script::{PlaceId, PlaceKind, Word};
+use crate::command::{expansion, quoting};
 
 /// What is left to append, last first.
 enum Piece<'t> {
-    /// A part of the word.
-    Part(Node<'t>),
+    /// A part of the word, and whether it stands between double quotes.
+    Part(Node<'t>, bool),
     /// Text between double quotes, or in a here-document, that is no node of its own.
     Between(usize, usize),
 }
@@ -26,8 +26,13 @@ impl Reader {
         source: Source<'_>,
         later: &mut Tasks<'t>,
     ) -> Word {
-        let mut build = Build { word: Word::new(source.span(node)), complete: true };
-        let mut pieces = vec![Piece::Part(node)];
+        let mut build = Build {
+            word: Word::new(source.span(node)),
+            complete: true,
+            skips_arguments: !is_all_arguments(source.of(node)),
+            skips_unknown: is_partly_plain_name(node, source),
+        };
+        let mut pieces = vec![Piece::Part(node, false)];
         while let Some(piece) = pieces.pop() {
             match piece {
                 Piece::Between(from, to) => {
@@ -36,7 +41,10 @@ impl Reader {
                         &mut build.word.text,
                     );
                 }
-                Piece::Part(part) => self.part(part, place, source, later, &mut build, &mut pieces),
+                Piece::Part(part, quoted) => {
+                    let at = At { place, quoted };
+                    self.part(part, at, source, later, &mut build, &mut pieces);
+                }
             }
             build.advance();
         }
@@ -46,25 +54,30 @@ impl Reader {
     fn part<'t>(
         &mut self,
         part: Node<'t>,
-        place: Option<PlaceId>,
+        at: At,
         source: Source<'_>,
         later: &mut Tasks<'t>,
         build: &mut Build,
         pieces: &mut Vec<Piece<'t>>,
     ) {
+        let At { place, quoted } = at;
         let raw = source.of(part);
         match part.kind() {
             "raw_string" => build.word.text.push_str(inside(raw, "'", "'")),
             "ansi_c_string" => quoting::ansi_c(inside(raw, "$'", "'"), &mut build.word.text),
             "string" | "heredoc_body" => push_with_gaps(part, pieces),
             "translated_string" | "concatenation" | "command_name" | "array" => {
-                push_parts(part, pieces, part.kind() == "array");
+                push_parts(part, pieces, quoted, part.kind() == "array");
             }
             "simple_expansion" => {
                 let name = raw.trim_start_matches('$');
-                self.variable(name, None, build);
+                self.variable(name, None, at, build);
             }
-            "expansion" => self.expansion(part, source, place, later, build),
+            "expansion" => self.expansion(part, source, at, later, build),
+            "command_substitution" if printed_words(part, source).is_some() => {
+                later.push(Task::Visit(part, place));
+                build.value(&printed_words(part, source).unwrap_or_default(), &self.separators(), quoted);
+            }
             "command_substitution" | "process_substitution" => {
                 let kind =
                     if raw.starts_with(['<', '>']) { PlaceKind::Process } else { PlaceKind::Substitution };
@@ -105,51 +118,103 @@ impl Reader {
         &mut self,
         node: Node<'t>,
         source: Source<'_>,
-        place: Option<PlaceId>,
+        at: At,
         later: &mut Tasks<'t>,
         build: &mut Build,
     ) {
         let mut cursor = node.walk();
-        let mut name = None;
-        let mut operator = None;
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                "variable_name" | "subscript" | "special_variable_name" if name.is_none() => {
-                    name = Some(source.of(child));
-                }
-                "${" | "}" => {}
-                other if !child.is_named() && operator.is_none() => operator = Some(other),
-                _ => {}
-            }
-        }
-        later.extend(node.named_children(&mut cursor).map(|child| Task::Visit(child, place)));
+        later.extend(node.named_children(&mut cursor).map(|child| Task::Visit(child, at.place)));
+        let is_name = |kind: &str| matches!(kind, "variable_name" | "subscript" | "special_variable_name");
+        let name =
+            node.children(&mut cursor).find(|child| is_name(child.kind())).map(|child| source.of(child));
         let name = name.unwrap_or("__");
-        let default =
-            operator.filter(|operator| matches!(*operator, ":-" | "-" | ":=" | "=")).and_then(|operator| {
-                inside(source.of(node), "${", "}").strip_prefix(name)?.strip_prefix(operator)
-            });
-        match (operator, default) {
-            (None, _) | (_, Some(_)) => self.variable(name, default, build),
-            (Some(_), None) => {
-                self.taint(name, build);
-                build.unknown(name);
+        let inside = inside(source.of(node), "${", "}");
+        let Some(operation) = inside.strip_prefix(name) else {
+            let pointed =
+                inside.strip_prefix('!').filter(|rest| *rest == name).and_then(|_| self.held(name, at.place));
+            match pointed.map(|(word, _)| word.text.clone()) {
+                Some(other) => self.variable(&other, None, at, build),
+                None => self.unclear(name, build),
             }
+            return;
+        };
+        let default = [":-", "-", ":=", "="].iter().find_map(|operator| operation.strip_prefix(operator));
+        if operation.is_empty() || default.is_some() {
+            self.variable(name, default, at, build);
+            return;
+        }
+        let held = self.held(name, at.place).filter(|(value, _)| value.is_complete());
+        let certain = held.is_none_or(|(_, certain)| certain);
+        match expansion::changed(name, held.map(|(value, _)| value.text.as_str()), operation) {
+            Some(text) if self.substituted + text.len() <= MOST_SUBSTITUTED => {
+                self.substituted += text.len();
+                if !certain {
+                    build.stop();
+                }
+                build.value(&text, &self.separators(), at.quoted);
+            }
+            Some(_) | None => self.unclear(name, build),
         }
     }
 
-    /// Puts the value of a variable into the word, as far as it is known.
-    fn variable(&mut self, name: &str, default: Option<&str>, build: &mut Build) {
+    /// The value is somehow made from the variable.
+    fn unclear(&mut self, name: &str, build: &mut Build) {
         self.taint(name, build);
-        let known = self.variables.get(name).filter(|variable| !variable.doubtful);
-        if let Some(known) = known
-            && self.substituted + known.value.text.len() <= MOST_SUBSTITUTED
+        build.unknown(name);
+    }
+
+    /// What a variable, or an element of an array, was last set to, and whether that is certain at `place`.
+    fn held(&self, name: &str, place: Option<PlaceId>) -> Option<(&Word, bool)> {
+        if let Some((array, index)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+            let item = self.variables.get(array)?.items.get(index.parse::<usize>().ok()?)?;
+            return Some((item, false));
+        }
+        let variable = self.variables.get(name)?;
+        Some((&variable.value, !variable.doubtful && self.is_seen(variable.place, place)))
+    }
+
+    /// Whether what was set at `place` is certain to be seen at `from`.
+    fn is_seen(&self, place: Option<PlaceId>, from: Option<PlaceId>) -> bool {
+        let mut next = from;
+        while next != place {
+            let Some(inner) = next.and_then(|next| self.script.places.get(next)) else { return false };
+            next = inner.parent;
+        }
+        true
+    }
+
+    /// The characters at which unquoted values become several words.
+    fn separators(&self) -> String {
+        let changed = self.variables.get("IFS").map(|variable| variable.value.known_prefix());
+        changed.unwrap_or(" \t\n").to_owned()
+    }
+
+    /// Puts the value of a variable into the word, as far as it is known.
+    fn variable(&mut self, name: &str, default: Option<&str>, at: At, build: &mut Build) {
+        let quoted = at.quoted;
+        self.taint(name, build);
+        if name == "IFS" && !quoted && !self.variables.contains_key(name) {
+            build.value(" ", " ", quoted);
+            return;
+        }
+        if matches!(name, "@" | "*") && build.skips_arguments {
+            build.stop();
+            return;
+        }
+        let held = self.held(name, at.place).map(|(word, certain)| (word.clone(), certain));
+        if let Some((held, certain)) = held
+            && self.substituted + held.text.len() <= MOST_SUBSTITUTED
         {
-            self.substituted += known.value.text.len();
-            build.word.text.push_str(known.value.known_prefix());
-            if !known.value.is_complete() {
+            self.substituted += held.text.len();
+            if !certain {
                 build.stop();
-                build.word.text.push_str(known.value.text.get(known.value.literal..).unwrap_or_default());
-                build.word.unknown.extend(known.value.unknown.iter().take(4).cloned());
+                build.word.unknown.push(name.to_owned());
+            }
+            build.value(held.known_prefix(), &self.separators(), quoted);
+            if !held.is_complete() {
+                build.stop();
+                build.word.text.push_str(held.text.get(held.literal..).unwrap_or_default());
+                build.word.unknown.extend(held.unknown.iter().take(4).cloned());
             }
             return;
         }
@@ -177,6 +242,17 @@ impl Reader {
 struct Build {
     word: Word,
     complete: bool,
+    /// Whether `$@` is left out: inside of other text it is there to hide a name.
+    skips_arguments: bool,
+    /// Whether unknown variables are left out, so that `c${x}url` is `curl`.
+    skips_unknown: bool,
+}
+
+/// Where a part of a word stands.
+#[derive(Clone, Copy)]
+struct At {
+    place: Option<PlaceId>,
+    quoted: bool,
 }
 
 impl Build {
@@ -193,8 +269,21 @@ impl Build {
         self.complete = false;
     }
 
+    /// Appends a known value, which breaks at blanks when it is not quoted.
+    fn value(&mut self, value: &str, separators: &str, quoted: bool) {
+        for character in value.chars() {
+            if !quoted && separators.contains(character) {
+                self.word.breaks.push(self.word.text.len());
+            }
+            self.word.text.push(character);
+        }
+    }
+
     fn unknown(&mut self, name: &str) {
         self.stop();
+        if self.skips_unknown && name != "__" {
+            return;
+        }
         self.word.text.push('$');
         self.word.text.push_str(name);
         if name != "__" {
@@ -210,11 +299,11 @@ fn inside<'a>(text: &'a str, open: &str, close: &str) -> &'a str {
 }
 
 /// The children of a node, in order.
-fn push_parts<'t>(node: Node<'t>, pieces: &mut Vec<Piece<'t>>, skip_tokens: bool) {
+fn push_parts<'t>(node: Node<'t>, pieces: &mut Vec<Piece<'t>>, quoted: bool, skip_tokens: bool) {
     let mut cursor = node.walk();
     let first = pieces.len();
     let children = node.children(&mut cursor).filter(|child| child.is_named() || !skip_tokens);
-    pieces.extend(children.map(Piece::Part));
+    pieces.extend(children.map(|child| Piece::Part(child, quoted)));
     if let Some(added) = pieces.get_mut(first..) {
         added.reverse();
     }
@@ -233,11 +322,47 @@ fn push_with_gaps<'t>(node: Node<'t>, pieces: &mut Vec<Piece<'t>>) {
             continue;
         }
         pieces.push(Piece::Between(at, child.start_byte()));
-        pieces.push(Piece::Part(child));
+        pieces.push(Piece::Part(child, true));
         at = child.end_byte();
     }
     pieces.push(Piece::Between(at, end.max(at)));
     if let Some(added) = pieces.get_mut(first..) {
         added.reverse();
     }
+}
+
+/// Whether a word is all the arguments of a script and nothing else.
+fn is_all_arguments(word: &str) -> bool {
+    matches!(word.trim_matches('"'), "$@" | "$*" | "${@}" | "${*}")
+}
+
+/// Whether the name of a program has plain text around variables. Paths keep their variables, so that they can be compared.
+fn is_partly_plain_name(node: Node<'_>, source: Source<'_>) -> bool {
+    let joined = || node.child(0).is_some_and(|child| matches!(child.kind(), "concatenation" | "string"));
+    node.kind() == "command_name"
+        && joined()
+        && !source.of(node).contains('/')
+        && !source.of(node).trim_matches('"').starts_with('$')
+}
+
+/// What a substitution such as `$(echo text)` prints.
+fn printed_words(substitution: Node<'_>, source: Source<'_>) -> Option<String> {
+    let command = substitution.named_child(0).filter(|command| command.kind() == "command")?;
+    if substitution.named_child_count() != 1 {
+        return None;
+    }
+    let mut cursor = command.walk();
+    let mut words = Vec::new();
+    for word in command.named_children(&mut cursor) {
+        let raw = source.of(word);
+        match word.kind() {
+            "command_name" | "word" | "number" if !raw.contains(['\\', '%', '$', '{']) => words.push(raw),
+            "raw_string" if !raw.contains(['\\', '%']) => words.push(inside(raw, "'", "'")),
+            "string" if !raw.contains(['\\', '%', '$', '`']) => words.push(inside(raw, "\"", "\"")),
+            _ => return None,
+        }
+    }
+    let (program, words) = words.split_first()?;
+    let words = words.strip_prefix(&["-n"]).unwrap_or(words);
+    (matches!(*program, "echo" | "printf") && !words.is_empty()).then(|| words.join(" "))
 }
