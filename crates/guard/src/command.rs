@@ -7,15 +7,20 @@
 mod code;
 mod detect;
 mod doubt;
+mod embedded;
 mod expansion;
+mod glob;
 mod interpreter;
+mod mask;
 mod names;
 mod paths;
+mod printed;
 mod quoting;
 mod reader;
 mod request;
 mod rules;
 mod script;
+mod sed;
 mod tree;
 mod wrapper;
 
@@ -98,32 +103,11 @@ fn read_piped_scripts(reader: &mut Reader) {
         }
         let mut printed = reader.script.upstream(command);
         // Only the stage right before is what the shell reads.
-        if let Some(text) = printed.next().and_then(printed_text) {
+        if let Some(text) = printed.next().and_then(printed::text) {
             pending.push((text, command.place));
         }
     }
     for (text, place) in pending {
         reader.read_piped(&text, place);
-    }
-}
-
-/// What a command prints, when that is its arguments.
-fn printed_text(command: &script::Command) -> Option<script::Word> {
-    match command.name() {
-        "cat" if command.arguments().is_empty() => command.input.clone(),
-        "echo" | "printf" => {
-            let options = command
-                .arguments()
-                .iter()
-                .take_while(|word| matches!(word.text.as_str(), "-e" | "-n" | "-ne" | "-en"));
-            let skip = options.count();
-            let mut text = wrapper::joined(command.arguments().get(skip..)?)?;
-            let mut decoded = String::new();
-            quoting::ansi_c(&text.text, &mut decoded);
-            text.text = decoded;
-            text.literal = text.literal.min(text.text.len());
-            Some(text)
-        }
-        _ => None,
     }
 }

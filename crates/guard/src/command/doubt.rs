@@ -3,33 +3,11 @@
 //! The grammar is an approximation. Where it takes for data what bash would run, a command could hide, so each such place is
 //! looked for and makes the script one that is not understood.
 
-use std::borrow::Cow;
-
 use tree_sitter::{Node, Tree};
 
 use super::quoting;
 use super::tree::span;
 use crate::finding::Span;
-
-/// The text as it is given to the parser: of the same length, without what the parser cannot take.
-///
-/// After `{` the scanner of the grammar looks up characters in a table that ends at 255, and crashes on those far beyond.
-pub(super) fn harmless(text: &str) -> Cow<'_, [u8]> {
-    if text.is_ascii() || !text.contains('{') {
-        return Cow::Borrowed(text.as_bytes());
-    }
-    let mut bytes = text.as_bytes().to_vec();
-    let mut in_range = false;
-    for byte in &mut bytes {
-        match *byte {
-            b'{' => in_range = true,
-            b'0'..=b'9' | b'.' => {}
-            0x80.. if in_range => *byte = b'_',
-            _ => in_range = false,
-        }
-    }
-    Cow::Owned(bytes)
-}
 
 /// The first place where a real shell would read the text otherwise.
 pub(super) fn first(tree: &Tree, text: &str) -> Option<Span> {
@@ -40,7 +18,7 @@ pub(super) fn first(tree: &Tree, text: &str) -> Option<Span> {
 pub(super) fn is_misread(node: Node<'_>, text: &str) -> bool {
     match node.kind() {
         "ansi_c_string" => !ends_where_it_should(span(node).of(text).unwrap_or_default()),
-        "comment" => !starts_a_word(node.start_byte(), text),
+        "comment" => !starts_a_word(node.start_byte(), text) && !follows_comment(node),
         "heredoc_redirect" => !is_whole_heredoc(node, text),
         _ => false,
     }
@@ -69,6 +47,12 @@ fn starts_a_word(at: usize, text: &str) -> bool {
         [.., b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'`'] => true,
         _ => false,
     }
+}
+
+/// A backslash at the end of a comment joins no lines.
+fn follows_comment(node: Node<'_>) -> bool {
+    node.prev_sibling()
+        .is_some_and(|before| before.kind() == "comment" && before.end_byte() + 1 == node.start_byte())
 }
 
 /// Whether a here-document ends at the first line that is its delimiter. The grammar also ends it at a line that only starts
@@ -131,14 +115,26 @@ fn odd_blank(tree: &Tree, text: &str) -> Option<Span> {
         '\0' | '\u{feff}' => true,
         other => other.is_whitespace(),
     };
+    let documents = text.contains("<<");
     for (at, character) in text.char_indices().filter(|(_, character)| is_odd(character)) {
         let end = at + character.len_utf8();
         let within = tree.root_node().descendant_for_byte_range(at, end)?;
+        if character == '\r' && !documents && ends_line(text, at) {
+            continue;
+        }
         if character == '\0' || !is_text(within.kind()) {
             return Some(Span::new(at, end));
         }
     }
     None
+}
+
+/// Whether a carriage return belongs to the end of a line, as editors on Windows write it. It then is part of the last word for
+/// a shell, which hides nothing, except where it would be part of the end of a here-document or escaped.
+fn ends_line(text: &str, at: usize) -> bool {
+    let after = text.as_bytes().get(at + 1);
+    let before = at.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+    matches!(after, None | Some(b'\n')) && before != Some(&b'\\')
 }
 
 /// A word that goes on after a joined line, which the grammar takes for two.
@@ -160,14 +156,7 @@ fn joined_lines(tree: &Tree, text: &str) -> Option<Span> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ends_where_it_should, harmless, unquote};
-
-    #[test]
-    fn masks_only_what_crashes_the_scanner() {
-        assert_eq!(&*harmless("{\u{31860}é}é"), "{______}é".as_bytes());
-        assert_eq!(&*harmless("{1..\u{31860}"), b"{1..____");
-        assert_eq!(&*harmless("{a\u{31860}"), "{a\u{31860}".as_bytes());
-    }
+    use super::{ends_where_it_should, unquote};
 
     #[test]
     fn reads_quotes_like_a_shell() {

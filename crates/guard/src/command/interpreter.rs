@@ -171,6 +171,8 @@ static SHELL_CALLS: &[&str] = &[
     "pty.spawn(",
     "IO.popen(",
     "Kernel.exec(",
+    "os.execute(",
+    "io.popen(",
     "qx(",
 ];
 
@@ -183,11 +185,20 @@ const MOST_CALLS: usize = 16;
 /// The shell commands in strings that code hands to a shell.
 pub(super) fn shell_commands_in_code(command: &Command) -> Vec<Word> {
     let Some(code) = code(command) else { return Vec::new() };
-    let bare = if command.name().starts_with(['p', 'r']) && !command.name().starts_with("py") {
-        BARE_SHELL_CALLS
-    } else {
-        &[]
-    };
+    let other = command.name().starts_with(['p', 'r']) && !command.name().starts_with("py");
+    let mut found = calls(&code, if other { BARE_SHELL_CALLS } else { &[] });
+    if other {
+        found.extend(backquoted(&code));
+    }
+    found
+}
+
+/// The strings that code hands to a shell by calls with parentheses.
+pub(super) fn called_with_strings(code: &Word) -> Vec<Word> {
+    calls(code, &[])
+}
+
+fn calls(code: &Word, bare: &[&str]) -> Vec<Word> {
     let mut found: Vec<Word> = Vec::new();
     let mut from = 0;
     while found.len() < MOST_CALLS {
@@ -200,6 +211,12 @@ pub(super) fn shell_commands_in_code(command: &Command) -> Vec<Word> {
         found.extend(first_strings(arguments).map(|text| Word::literal(text, code.span)));
     }
     found
+}
+
+/// Perl, Ruby and PHP run what stands in backquotes.
+fn backquoted(code: &Word) -> Vec<Word> {
+    let parts = code.text.split('`').skip(1).step_by(2).take(MOST_CALLS);
+    parts.map(|text| Word::literal(text, code.span)).collect()
 }
 
 /// The string that a list of arguments starts with, or the strings of a list such as `["sh", "-c", "…"]`.
@@ -220,10 +237,26 @@ pub(super) fn strings(code: &str) -> impl Iterator<Item = &str> {
     let mut rest = code;
     std::iter::from_fn(move || {
         let open = rest.find(['"', '\'', '`'])?;
-        let quote = rest.get(open..)?.chars().next()?;
-        let inside = rest.get(open + 1..)?;
-        let close = inside.find(quote)?;
-        rest = inside.get(close + 1..)?;
+        let quoted = rest.get(open..)?;
+        let quote = ["\"\"\"", "'''"].iter().find(|quote| quoted.starts_with(**quote));
+        let quote = quote.copied().or_else(|| quoted.get(..1))?;
+        let inside = quoted.get(quote.len()..)?;
+        let close = closing(inside, quote)?;
+        rest = inside.get(close + quote.len()..)?;
         inside.get(..close)
     })
+}
+
+/// Where the first `quote` stands that is not escaped.
+pub(super) fn closing(text: &str, quote: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes.get(at..)? {
+            [b'\\', ..] => at += 2,
+            rest if rest.starts_with(quote.as_bytes()) => return Some(at),
+            _ => at += 1,
+        }
+    }
+    None
 }

@@ -1,5 +1,7 @@
 //! Which programs and variables are of interest.
 
+use super::glob;
+
 /// Programs that print or store what they fetch.
 static DOWNLOADERS: &[&str] = &[
     "curl",
@@ -72,6 +74,19 @@ pub(super) fn is_network(name: &str) -> bool {
 /// Whether it looks up a name among its arguments.
 pub(super) fn is_lookup(name: &str) -> bool {
     LOOKUPS.contains(&name)
+}
+
+/// Programs that a pattern such as `/bin/c?rl` may stand for.
+static MEANT: &[&str] = &[
+    "curl", "wget", "nc", "ncat", "cat", "sh", "bash", "dash", "zsh", "python3", "python", "perl", "ruby",
+    "node", "php", "base64", "ssh", "scp", "rm", "dd", "env", "tac", "head", "tail", "xxd",
+];
+
+/// The program that a pattern in place of a name stands for.
+pub(super) fn meant_by(pattern: &str) -> Option<&'static str> {
+    let is_pattern =
+        pattern.contains(['*', '?', '[']) && pattern.contains(|letter: char| letter.is_alphanumeric());
+    MEANT.iter().find(|name| is_pattern && glob::matches(pattern, name)).copied()
 }
 
 /// Whether a variable of this name holds something secret.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::glob;
 use super::script::{Command, Flow, Word, base_name};
 
 /// A path without `./`, doubled slashes and a `file://` in front.
@@ -79,6 +80,9 @@ pub(super) fn credential_store(path: &str) -> Option<&'static str> {
     if name.ends_with(".pub") || name == "known_hosts" || name.starts_with("authorized_keys") {
         return None;
     }
+    if path.contains(['*', '?', '[']) && name.contains(|letter: char| letter.is_alphanumeric()) {
+        return meant_by(path);
+    }
     if let Some(home) = below_home(path) {
         let found = HOME_STORES.iter().chain(HOME_ONLY).find(|(store, _)| is_at_or_below(home, store));
         if let Some((_, what)) = found {
@@ -97,6 +101,44 @@ pub(super) fn credential_store(path: &str) -> Option<&'static str> {
         return Some("the environment of a process");
     }
     SYSTEM_STORES.iter().find(|(store, _)| is_at_or_below(path, store)).map(|(_, what)| *what)
+}
+
+/// The store that a pattern such as `/e*c/shado?` stands for.
+fn meant_by(pattern: &str) -> Option<&'static str> {
+    if let Some(home) = below_home(pattern) {
+        let files = [".ssh/id_rsa", ".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials"];
+        let found = files.iter().find(|file| glob::matches(home, file));
+        let in_ssh = home.starts_with(".ssh/") && !home.ends_with(".pub");
+        return (found.is_some() || in_ssh).then_some("keys or passwords");
+    }
+    ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/proc/self/environ"]
+        .iter()
+        .any(|file| glob::matches(pattern, file))
+        .then_some("password hashes or rights of users")
+}
+
+/// Whether a file usually holds secrets, so that it should not leave. Reading one is everyday work.
+pub(super) fn is_private_file(path: &str) -> bool {
+    let name = base_name(path);
+    let example = ["example", "sample", "template", "dist", "test", "defaults"];
+    let env = name == ".env"
+        || name.strip_prefix(".env.").is_some_and(|kind| !example.iter().any(|word| kind.contains(word)));
+    let stem_and_kind = name.rsplit_once('.');
+    let key =
+        stem_and_kind.is_some_and(|(_, kind)| matches!(kind, "pem" | "key" | "p12" | "pfx" | "kdbx" | "jks"));
+    env || key
+        || matches!(name, "credentials.json" | "service-account.json" | ".npmrc" | ".pypirc" | ".htpasswd")
+}
+
+/// Whether a path is a whole home directory, or all of the machine.
+pub(super) fn is_whole_home(path: &str) -> bool {
+    let path = plain(path);
+    let whole = path.trim_end_matches(['/', '.']);
+    matches!(whole, "~" | "$HOME" | "/root" | "/home" | "/Users")
+        || (whole.is_empty() && path.starts_with('/'))
+        || ["/home/", "/Users/"].iter().any(|homes| {
+            whole.strip_prefix(homes).is_some_and(|user| !user.is_empty() && !user.contains('/'))
+        })
 }
 
 static HOME_STORES: &[(&str, &str)] = &[

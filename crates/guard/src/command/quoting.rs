@@ -94,6 +94,28 @@ fn numeric<'a>(text: &'a str, most: usize, radix: u32, into: &mut String) -> &'a
     rest
 }
 
+/// Words between blanks, with quotes of either kind, as `env -S` reads them.
+pub(super) fn split(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (None, '"' | '\'') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, blank) if blank.is_whitespace() => words.extend(word.take()),
+            (None | Some('"'), '\\') => word.get_or_insert_default().extend(characters.next()),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    words
+}
+
 /// The words that brace lists such as `a{b,c}` make; none when the text has no plain list, or too many.
 pub(super) fn braces(text: &str) -> Option<Vec<String>> {
     const MOST: usize = 32;
@@ -137,7 +159,7 @@ fn innermost_list(word: &str) -> Option<(&str, &str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ansi_c, braces, double_quoted, unquoted};
+    use super::{ansi_c, braces, double_quoted, split, unquoted};
 
     fn with(read: impl Fn(&str, &mut String), text: &str) -> String {
         let mut into = String::new();
@@ -150,6 +172,12 @@ mod tests {
         assert_eq!(with(unquoted, "c\\url\\ x\\\n!"), "curl x!");
         assert_eq!(with(double_quoted, "a\\\"b\\$c\\d\\\ne"), "a\"b$c\\de");
         assert_eq!(with(ansi_c, "\\x63\\165rl\\t\\u0041\\'\\xg\\"), "curl\tA'\\g\\");
+    }
+
+    #[test]
+    fn splits_at_blanks_outside_of_quotes() {
+        assert_eq!(split("a  'b c'\"d\\\"\" ''"), ["a", "b cd\"", ""]);
+        assert_eq!(split(" "), [""; 0]);
     }
 
     #[test]

@@ -17,6 +17,9 @@ use simple::{Value, push_word};
 /// How many commands a script may have. Relations between commands are looked at pair by pair.
 const MOST_COMMANDS: usize = 1_000;
 
+/// How many functions a script may have whose calls are followed.
+const MOST_FUNCTIONS: usize = 32;
+
 /// How deep commands may be inside each other.
 const DEEPEST: usize = 48;
 
@@ -197,7 +200,10 @@ impl Reader {
             }
             "function_definition" => {
                 let name = node.child_by_field_name("name").map(|name| source.of(name)).unwrap_or_default();
-                self.enclosed(node, PlaceKind::Function(name.to_owned()), place, source, tasks);
+                let body = self.enclosed(node, PlaceKind::Function(name.to_owned()), place, source, tasks);
+                if self.script.functions.len() < MOST_FUNCTIONS {
+                    self.script.functions.extend(body);
+                }
             }
             "list" | "if_statement" | "while_statement" | "for_statement" | "case_statement" | "subshell" => {
                 self.branch(node, place, source, tasks);

@@ -3,9 +3,8 @@
 mod curl;
 mod others;
 
-use super::Request;
-use super::code;
 use super::script::{Command, Script, Word};
+use super::{Request, code, printed};
 
 /// How many are listed. A script with more is not an ordinary one, and the last entry says that there are more.
 const MOST: usize = 500;
@@ -14,7 +13,7 @@ const MOST: usize = 500;
 pub(super) fn all(script: &Script) -> Vec<Request> {
     let mut requests: Vec<Request> = Vec::new();
     for command in &script.commands {
-        for word in targets(command) {
+        for word in targets(command).into_iter().flat_map(|word| filled_in(script, command, word)) {
             let request = Request {
                 target: word.known_prefix().to_owned(),
                 span: word.span,
@@ -31,6 +30,24 @@ pub(super) fn all(script: &Script) -> Vec<Request> {
     }
     requests
 }
+
+/// `echo address | xargs curl`: what is printed stands in place of what xargs fills in.
+fn filled_in(script: &Script, command: &Command, word: Word) -> Vec<Word> {
+    let mark = word.text.find(FILLED).filter(|at| command.wrappers.contains(&"xargs") && word.literal <= *at);
+    let printed = mark.and_then(|_| script.upstream(command).next()).and_then(printed::text);
+    match printed.filter(Word::is_complete) {
+        Some(printed) => printed
+            .text
+            .split_whitespace()
+            .take(MOST)
+            .map(|value| Word::literal(word.text.replace(FILLED, value), word.span))
+            .collect(),
+        None => vec![word],
+    }
+}
+
+/// What stands for something unknown in a word.
+const FILLED: &str = "$__";
 
 /// Where one command connects to.
 pub(super) fn targets(command: &Command) -> Vec<Word> {

@@ -11,6 +11,8 @@ pub(super) struct Script {
     pub(super) places: Vec<Place>,
     /// The stages of each pipeline.
     pub(super) pipelines: Vec<Vec<PlaceId>>,
+    /// The bodies of functions; only so many, as each call is looked up among them.
+    pub(super) functions: Vec<PlaceId>,
 }
 
 /// An index into [`Script::places`].
@@ -228,6 +230,16 @@ impl Script {
     /// The commands whose output is part of a word.
     pub(super) fn producing<'a>(&'a self, word: &'a Word) -> impl Iterator<Item = &'a Command> {
         word.inner.iter().flat_map(|place| self.inside(*place))
+    }
+
+    /// The commands in the body of a function.
+    pub(super) fn function(&self, name: &str) -> &[Command] {
+        let at = self.functions.iter().find(|place| {
+            self.places
+                .get(**place)
+                .is_some_and(|place| matches!(&place.kind, PlaceKind::Function(own) if own == name))
+        });
+        at.map(|place| self.inside(*place)).unwrap_or_default()
     }
 
     /// The places around a command, innermost first.

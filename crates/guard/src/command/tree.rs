@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::doubt;
+use super::{doubt, mask};
 use crate::finding::Span;
 
 /// The longest script that is parsed. What an agent types is a thousand times shorter.
@@ -51,8 +51,8 @@ pub(super) fn parse(text: &str) -> Result<Tree, Refusal> {
         if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
-    let harmless = doubt::harmless(text);
-    let mut read = |at: usize, _| harmless.get(at..).unwrap_or_default();
+    let masked = mask::masked(text);
+    let mut read = |at: usize, _| masked.get(at..).unwrap_or_default();
     parser.parse_with_options(&mut read, None, Some(options)).ok_or(Refusal::TooMuchWork)
 }
 
@@ -70,7 +70,9 @@ pub(super) fn first_unknown(tree: &Tree, text: &str) -> Option<Span> {
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        if (!is_known(node) && !is_read_write(node, text)) || doubt::is_misread(node, text) {
+        if (!is_known(node) && !is_read_write(node, text) && !is_bare_for(node, text))
+            || doubt::is_misread(node, text)
+        {
             return Some(span(node));
         }
         if cursor.goto_first_child() {
@@ -101,6 +103,17 @@ fn is_known(node: Node<'_>) -> bool {
 fn is_read_write(node: Node<'_>, text: &str) -> bool {
     let before = node.start_byte().checked_sub(1).and_then(|at| text.as_bytes().get(at));
     node.is_error() && span(node).of(text) == Some(">") && before == Some(&b'<')
+}
+
+/// The grammar lacks `for name do`, which goes over the arguments; the commands that follow are read as such.
+fn is_bare_for(node: Node<'_>, text: &str) -> bool {
+    let mut words = span(node).of(text).unwrap_or_default().split_ascii_whitespace();
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    node.is_error()
+        && words.next() == Some("for")
+        && words.next().is_some_and(is_name)
+        && matches!(words.next(), None | Some("do"))
+        && words.next().is_none()
 }
 
 /// In alphabetical order.

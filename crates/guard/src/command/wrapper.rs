@@ -1,7 +1,7 @@
 //! Programs that run other programs: what they would run is what matters.
 
-use super::interpreter;
 use super::script::{Command, Word, short_cluster};
+use super::{embedded, interpreter, names, quoting};
 
 /// A program whose operands are a command.
 struct Wrapper {
@@ -60,6 +60,11 @@ pub(super) type Unwrapped = (Command, Vec<Word>);
 /// The command without its wrappers, and the commands and scripts that it takes as arguments.
 pub(super) fn unwrap(mut command: Command) -> Vec<Unwrapped> {
     for _ in 0..MOST_WRAPPERS {
+        if let Some(meant) = names::meant_by(command.name())
+            && let Some(program) = command.words.first_mut()
+        {
+            *program = Word { text: meant.to_owned(), ..program.clone() };
+        }
         if !take_off(&mut command) {
             break;
         }
@@ -68,7 +73,8 @@ pub(super) fn unwrap(mut command: Command) -> Vec<Unwrapped> {
     if command.name() == "find" {
         found.extend(executed_by_find(&command).into_iter().flat_map(unwrap));
     }
-    let scripts = scripts(&command);
+    let mut scripts = scripts(&command);
+    scripts.extend(embedded::scripts(&command));
     found.insert(0, (command, scripts));
     found
 }
@@ -114,14 +120,38 @@ fn take_off(command: &mut Command) -> bool {
         break;
     }
     let Some(start) = start else { return false };
+    let replaced = (wrapper.name == "xargs").then(|| replaced_text(command.words.get(..start)));
     command.words.drain(..start);
     command.assignments.extend(assignments);
     command.wrappers.push(wrapper.name);
-    if wrapper.name == "xargs" {
-        let span = command.span;
-        command.words.push(Word { text: "$__".to_owned(), ..Word::new(span) });
+    match replaced {
+        Some(Some(mark)) => command.words.iter_mut().skip(1).for_each(|word| fill_in(word, &mark)),
+        Some(None) => command.words.push(Word { text: "$__".to_owned(), ..Word::new(command.span) }),
+        None => {}
     }
     true
+}
+
+/// What `xargs -I` replaces.
+fn replaced_text(options: Option<&[Word]>) -> Option<String> {
+    let options = options.unwrap_or_default();
+    options.iter().enumerate().find_map(|(at, option)| {
+        let text = option.text.as_str();
+        let attached = text.strip_prefix("--replace=").or_else(|| text.strip_prefix("-I"));
+        match attached {
+            Some("") => options.get(at + 1).map(|word| word.text.clone()),
+            Some(mark) => Some(mark.to_owned()),
+            None => matches!(text, "-i" | "--replace").then(|| "{}".to_owned()),
+        }
+    })
+}
+
+/// What stands for a line of the input is not known.
+fn fill_in(word: &mut Word, mark: &str) {
+    if let Some(at) = word.text.find(mark).filter(|_| !mark.is_empty()) {
+        word.text = word.text.replace(mark, "$__");
+        word.literal = word.literal.min(at);
+    }
 }
 
 /// `env -S "program arguments"`: the words, and how many of the original ones they replace.
@@ -136,7 +166,7 @@ fn split_string(wrapper: &str, word: &Word, next: Option<&Word>) -> Option<(Vec<
             (word.tail(other.len() - rest.len()), 1)
         }
     };
-    Some((text.text.split_whitespace().map(|part| Word::literal(part, text.span)).collect(), used))
+    Some((quoting::split(&text.text).into_iter().map(|part| Word::literal(part, text.span)).collect(), used))
 }
 
 /// `NAME=value` as an argument.
@@ -191,6 +221,12 @@ fn scripts(command: &Command) -> Vec<Word> {
         _ if interpreter::is_interpreter(name) => interpreter::shell_commands_in_code(command),
         _ => Vec::new(),
     }
+}
+
+/// Whether what is handed to a shell may be a piece of a command: other languages put it together from strings.
+pub(super) fn hands_over_pieces(name: &str) -> bool {
+    !interpreter::is_shell(name)
+        && !matches!(name, "eval" | "su" | "runuser" | "script" | "flock" | "trap" | "ssh" | "alias")
 }
 
 /// The operands of `ssh` after the host.

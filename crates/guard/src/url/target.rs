@@ -163,6 +163,11 @@ fn judge_rest(slashes: &str, rest: &str, from: Origin, allowed: &Allowed) -> Ver
     if strict.matches('@').count() > 1 {
         return Verdict::Reject { reason: Malformed::SeveralAts };
     }
+    // Some readers end the URL at a blank, some drop it, some take it for part of the user.
+    if strict.contains(char::is_whitespace) {
+        let before = judge_authority(until(strict, &[' ', '\u{a0}']), from, allowed);
+        return before.worse(Verdict::Reject { reason: Malformed::Character });
+    }
     let mut verdict = judge_authority(usual, from, allowed);
     if slashes.len() != 2 {
         verdict = verdict.worse(Verdict::Reject { reason: Malformed::NoHost });
@@ -253,7 +258,7 @@ fn split_port(place: &str, from: Origin) -> Result<(&str, Option<u16>), Malforme
 /// Whether the user part would make a person, or a program that decodes too early, see a host.
 fn user_looks_like_host(user: &str, from: Origin) -> bool {
     let folded = spelling::fold(&spelling::percent_decode_lossy(user));
-    if folded.contains(['/', '\\', '?', '#']) || folded.chars().any(char::is_control) {
+    if folded.contains(['/', '\\', '?', '#', '[', ']']) || folded.chars().any(char::is_control) {
         return true;
     }
     let name = folded.split(':').next().unwrap_or(&folded);
@@ -287,11 +292,24 @@ fn carries_special(tail: &str) -> bool {
 
 fn carries_plain_special(text: &str) -> bool {
     let from = Origin { scheme: Some(SchemeKind::Web), default_port: None };
+    if text.match_indices('=').any(|(at, _)| value_leads_inside(text.get(at + 1..).unwrap_or_default(), from))
+    {
+        return true;
+    }
     memmem::find_iter(text.as_bytes(), "//").any(|at| {
         let starts = text.get(..at).is_some_and(|before| before.ends_with([':', '=']));
         let authority = text.get(at + 2..).map(|after| until(after, ENDS_NESTED)).unwrap_or_default();
         starts && !authority.is_empty() && leads_inside(authority, from)
     })
+}
+
+/// Whether the value of a parameter is a URL without slashes, as browsers complete it, that leads inside.
+fn value_leads_inside(text: &str, from: Origin) -> bool {
+    const LONGEST: usize = 80;
+    let text = text.get(..text.floor_char_boundary(LONGEST.min(text.len()))).unwrap_or_default();
+    let value = until(text, ENDS_NESTED);
+    let authority = ["http:", "https:"].iter().find_map(|scheme| value.strip_prefix(scheme));
+    authority.is_some_and(|authority| !authority.is_empty() && leads_inside(authority, from))
 }
 
 /// What ends the authority of a URL inside another.

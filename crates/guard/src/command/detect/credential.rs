@@ -1,7 +1,7 @@
 //! Reading of keys and passwords.
 
 use super::{Found, View};
-use crate::command::paths::credential_store;
+use crate::command::paths::{credential_store, is_private_file, is_whole_home};
 use crate::command::rules::CREDENTIAL_READ;
 use crate::command::script::{Command, Flow, Script, Word};
 use crate::command::{interpreter, wrapper};
@@ -173,8 +173,23 @@ pub(super) fn any_secret<'a>(mut commands: impl Iterator<Item = &'a Command>) ->
         if is_environment(command) {
             return Some("the environment");
         }
-        read_by(command).or_else(|| asked_for(command))
+        if command.name() == "history" || (command.name() == "fc" && command.has_flag('l')) {
+            return Some("shell history");
+        }
+        read_by(command).or_else(|| asked_for(command)).or_else(|| gathered(command))
     })
+}
+
+/// Files that are not to leave, although reading them is everyday work.
+fn gathered(command: &Command) -> Option<&'static str> {
+    if !READERS.contains(&command.name()) {
+        return None;
+    }
+    let archives = matches!(command.name(), "tar" | "zip" | "7z" | "cpio" | "pax");
+    if archives && command.operands().any(|word| is_whole_home(&word.text)) {
+        return Some("a whole home directory");
+    }
+    command.operands().any(|word| is_private_file(&word.text)).then_some("a file with secrets")
 }
 
 /// Whether a command prints all variables.

@@ -14,11 +14,11 @@ use crate::scanner::FindingList;
 
 pub(super) fn look(view: View<'_>, found: &mut Found<'_>) {
     let View { script, command } = view;
-    if runs_piped(command) {
-        report_producers(script.upstream(command), "standard input", found);
+    if runs_piped(command) || runs_read_lines(view) {
+        report_producers(script, script.upstream(command), "standard input", found);
     }
     for word in code_words(command) {
-        report_producers(script.producing(&word), "text", found);
+        report_producers(script, script.producing(&word), "text", found);
     }
     if hides_code(command) {
         found.report(&DECODED_EXECUTED, format!("`{}` runs code that it decodes itself", command.name()));
@@ -37,8 +37,39 @@ fn runs_piped(command: &Command) -> bool {
     by_xargs || interpreter::runs_input(command)
 }
 
-fn report_producers<'a>(producers: impl Iterator<Item = &'a Command>, from: &str, found: &mut Found<'_>) {
-    for producer in producers {
+/// `… | while read line; do $line; done`: what is piped in is run by way of a variable.
+fn runs_read_lines(view: View<'_>) -> bool {
+    let View { script, command } = view;
+    let word = match command.name() {
+        "eval" => command.arguments().first(),
+        _ => command.words.first(),
+    };
+    let Some(variable) = word.filter(|word| word.literal == 0).and_then(|word| word.unknown.first()) else {
+        return false;
+    };
+    let reads =
+        |other: &Command| other.name() == "read" && other.operands().any(|name| name.text == *variable);
+    script.upstream(command).next().is_some() && script.commands.iter().any(reads)
+}
+
+/// The commands, and those in the functions that they call.
+fn with_called<'a>(
+    script: &'a Script,
+    commands: impl Iterator<Item = &'a Command>,
+) -> impl Iterator<Item = &'a Command> {
+    commands.flat_map(|command| {
+        let body = if command.name().is_empty() { &[] } else { script.function(command.name()) };
+        std::iter::once(command).chain(body)
+    })
+}
+
+fn report_producers<'a>(
+    script: &'a Script,
+    producers: impl Iterator<Item = &'a Command>,
+    from: &str,
+    found: &mut Found<'_>,
+) {
+    for producer in with_called(script, producers) {
         if is_downloader(producer.name()) {
             let detail = format!("what `{}` fetches is run as {from} of an interpreter", producer.name());
             found.report(&DOWNLOAD_EXECUTED, detail);
@@ -78,13 +109,23 @@ fn decodes(command: &Command) -> bool {
         "xxd" => command.has_flag('r') || command.has(&["-r", "-revert"]),
         "openssl" => command.has(&["-d"]) && command.has(&["enc", "base64", "aes-256-cbc", "rsautl", "-a"]),
         "gzip" | "bzip2" | "xz" | "zstd" | "lz4" => decode() || command.has(&["--decompress"]),
-        "gunzip" | "zcat" | "bzcat" | "bunzip2" | "xzcat" | "unxz" | "zstdcat" | "rev" | "tr" | "gpg"
+        "gunzip" | "zcat" | "bzcat" | "bunzip2" | "xzcat" | "unxz" | "zstdcat" | "rev" | "gpg"
         | "uncompress" => true,
+        "tr" => swaps_letters(command),
         "printf" | "echo" => command.arguments().iter().any(|word| is_escaped(&word.text)),
         "python" | "python3" | "perl" | "ruby" | "node" | "php" => interpreter::code(command)
             .is_some_and(|code| DECODERS.iter().any(|decoder| code.text.contains(decoder))),
         _ => false,
     }
+}
+
+/// Whether `tr` puts letters in place of others. Changing case, line ends or single signs hides nothing.
+fn swaps_letters(command: &Command) -> bool {
+    let cases = ["a-z", "A-Z", "[a-z]", "[A-Z]", "[:lower:]", "[:upper:]"];
+    let mut sets = command.operands().map(|word| word.text.as_str());
+    let (Some(from), Some(to), None) = (sets.next(), sets.next(), sets.next()) else { return false };
+    let case_only = cases.contains(&from) && cases.contains(&to);
+    !command.has_flag('d') && from.len() >= 3 && to.len() >= 3 && !case_only
 }
 
 /// Whether text is mostly numeric escapes.
@@ -189,6 +230,11 @@ fn computed(view: View<'_>, found: &mut Found<'_>) {
         "eval" => wrapper::joined(command.arguments()),
         _ => command.words.first().filter(|word| base_name(&word.text).contains('$')).cloned(),
     };
+    if runs_piped(command)
+        && script.upstream(command).next().is_some_and(|before| before.name().starts_with('$'))
+    {
+        found.report(&COMPUTED_COMMAND, "runs the output of a program that is not known");
+    }
     let Some(word) = words else { return };
     let known = |command: &Command| command.words.is_empty() || ENVIRONMENT_TOOLS.contains(&command.name());
     if !word.inner.is_empty() && !script.producing(&word).all(known) {

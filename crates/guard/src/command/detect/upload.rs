@@ -3,6 +3,7 @@
 use super::credential::{any_secret, read_by, secret_in};
 use super::{Found, View};
 use crate::command::names::{is_lookup, is_network, is_secret};
+use crate::command::paths::{credential_store, is_private_file, is_whole_home};
 use crate::command::request;
 use crate::command::rules::{CREDENTIAL_UPLOADED, DATA_IN_NAME_LOOKUP, DATA_UPLOADED, SECRET_IN_REQUEST};
 use crate::command::script::{Command, Flow, Word};
@@ -11,6 +12,11 @@ use crate::severity::Severity;
 pub(super) fn look(view: View<'_>, found: &mut Found<'_>) {
     let command = view.command;
     lookup(view, found);
+    if let Some(what) = stored_elsewhere(command) {
+        found.report(&CREDENTIAL_UPLOADED, format!("`{}` stores {what} elsewhere", command.name()));
+    }
+    pushed(command, found);
+    served(command, found);
     if !is_network(command.name()) && !is_tls_client(command) {
         return;
     }
@@ -25,6 +31,76 @@ pub(super) fn look(view: View<'_>, found: &mut Found<'_>) {
 
 fn is_tls_client(command: &Command) -> bool {
     command.name() == "openssl" && command.has(&["s_client"])
+}
+
+/// Secrets among the files that a command copies to a store or another machine.
+fn stored_elsewhere(command: &Command) -> Option<&'static str> {
+    let words: Vec<&str> = command.operands().map(|word| word.text.as_str()).collect();
+    let has = |verb: &str| words.iter().take(3).any(|word| *word == verb);
+    let is_remote = |word: &str| {
+        let (host, _) = word.split_once(':').unwrap_or(("", ""));
+        !host.is_empty() && !host.contains('/') && !host.starts_with('.')
+    };
+    let to_remote = words.last().is_some_and(|word| is_remote(word));
+    let sends = match command.name() {
+        "gh" => (has("gist") && has("create")) || (has("release") && (has("upload") || has("create"))),
+        "croc" | "wormhole" => has("send"),
+        "az" => has("upload"),
+        "aws" => to_remote || has("put-object"),
+        "gsutil" | "gcloud" | "s3cmd" | "s5cmd" | "mc" | "rclone" | "scp" | "rsync" | "kubectl" => to_remote,
+        "curl" => {
+            let files = sent_files(command);
+            return files.iter().any(|file| is_private_file(file)).then_some("a file with secrets");
+        }
+        _ => false,
+    };
+    let file = |word: &str| {
+        let private = is_private_file(word).then_some("a file with secrets");
+        private
+            .or_else(|| is_whole_home(word).then_some("a whole home directory"))
+            .or_else(|| credential_store(word))
+    };
+    if sends { words.iter().filter(|word| !is_remote(word)).find_map(|word| file(word)) } else { None }
+}
+
+/// The files that curl is told to send.
+fn sent_files(command: &Command) -> Vec<String> {
+    let data = command.values(SENDING_OPTIONS).into_iter();
+    let attached = data.filter_map(|value| {
+        let (before, file) = value.text.split_once('@')?;
+        let file = file.split(';').next().unwrap_or(file);
+        (before.is_empty() || before.ends_with('=')).then(|| file.to_owned())
+    });
+    attached.chain(command.values(&["-T", "--upload-file"]).into_iter().map(|value| value.text)).collect()
+}
+
+static SENDING_OPTIONS: &[&str] =
+    &["-d", "--data", "--data-binary", "--data-ascii", "--data-urlencode", "-F", "--form", "--json"];
+
+/// `git push https://…`: not to a remote that somebody set up before.
+fn pushed(command: &Command, found: &mut Found<'_>) {
+    let mut words =
+        command.operands().map(|word| word.text.as_str()).skip_while(|word| *word != "push").skip(1);
+    if command.name() == "git" && words.next().is_some_and(|remote| remote.contains("://")) {
+        found.report_as(&DATA_UPLOADED, Severity::Medium, "git pushes to an address given in the command");
+    }
+}
+
+/// Programs that hand out the files of a directory.
+fn served(command: &Command, found: &mut Found<'_>) {
+    let python = command.name().starts_with("python")
+        && command
+            .values(&["-m"])
+            .iter()
+            .any(|module| matches!(module.text.as_str(), "http.server" | "SimpleHTTPServer" | "pyftpdlib"));
+    let php =
+        command.name() == "php" && command.values(&["-S"]).iter().any(|at| at.text.starts_with("0.0.0.0"));
+    let bound = command.values(&["-b", "--bind"]);
+    let local = bound.iter().any(|at| matches!(at.text.as_str(), "127.0.0.1" | "localhost" | "::1"));
+    if (python && !local) || php {
+        let what = format!("`{}` hands out the files of a directory to whoever connects", command.name());
+        found.report_as(&DATA_UPLOADED, Severity::Medium, what);
+    }
 }
 
 /// Programs that send whatever they are given on standard input.
@@ -50,10 +126,11 @@ fn sends_input(command: &Command) -> bool {
                     .any(|value| matches!(value.text.as_str(), "-" | "." | "/dev/stdin"))
         }
         "wget" => {
-            command.values(&["--post-file", "--body-file"]).iter().any(|value| value.text.contains('-'))
+            let files = command.values(&["--post-file", "--body-file"]);
+            files.iter().any(|value| matches!(value.text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0"))
         }
         "http" | "https" | "xh" => true,
-        "ssh" => command.arguments().iter().any(|word| word.text.contains("cat")),
+        "ssh" => !command.has_flag('n'),
         _ => false,
     }
 }
@@ -152,12 +229,17 @@ fn has_computed_label(host: &str) -> bool {
 
 /// `dig "$(…).example"`
 fn lookup(view: View<'_>, found: &mut Found<'_>) {
-    let command = view.command;
+    let View { script, command } = view;
     if !is_lookup(command.name()) {
         return;
     }
+    let encodes = |before: &Command| {
+        matches!(before.name(), "base64" | "base32" | "xxd" | "od" | "hexdump" | "basenc" | "md5sum")
+    };
+    let fed = script.upstream(command).any(encodes) || any_secret(script.upstream(command)).is_some();
     for word in command.arguments() {
-        let computed = !word.inner.is_empty() && (has_computed_label(&word.text) || has_label_of(word));
+        let from_data = !word.inner.is_empty() || (fed && !word.is_complete());
+        let computed = from_data && (has_computed_label(&word.text) || has_label_of(word));
         let secret = word.unknown.iter().any(|name| is_secret(name));
         if computed || secret {
             found.report(
@@ -188,17 +270,7 @@ fn files(command: &Command, found: &mut Found<'_>) {
                     .map(|(before, file)| (before.is_empty() || before.ends_with('='), file));
                 file.is_some_and(|(is_file, file)| is_file && !file.is_empty() && !file.starts_with('-'))
             };
-            let data = command.values(&[
-                "-d",
-                "--data",
-                "--data-binary",
-                "--data-ascii",
-                "--data-urlencode",
-                "-F",
-                "--form",
-                "--json",
-            ]);
-            data.iter().any(at_file)
+            command.values(SENDING_OPTIONS).iter().any(at_file)
                 || command.values(&["-T", "--upload-file"]).iter().any(|value| value.text != "-")
         }
         "wget" => !command.values(&["--post-file", "--body-file"]).is_empty(),

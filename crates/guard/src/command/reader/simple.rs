@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::{MOST_SUBSTITUTED, Reader, Source, Task, Tasks, Variable};
+use super::{Gap, MOST_SUBSTITUTED, Reader, Source, Task, Tasks, Variable};
 use crate::command::script::{Command, PlaceId, Word};
 use crate::command::{quoting, wrapper};
 
@@ -49,10 +49,35 @@ impl Reader {
     pub(super) fn finish(&mut self, command: Command) {
         for (command, scripts) in wrapper::unwrap(command) {
             let place = command.place;
+            let pieces = wrapper::hands_over_pieces(command.name());
+            self.set_by(&command);
             self.script.commands.push(command);
             for script in &scripts {
+                let gaps = self.gaps.len();
                 self.read_nested(script, place);
+                // What is put together when it runs need not be whole here.
+                if pieces || !script.is_complete() {
+                    let mut at = 0;
+                    self.gaps.retain(|(gap, _)| {
+                        at += 1;
+                        at <= gaps || *gap != Gap::NotUnderstood
+                    });
+                }
             }
+        }
+    }
+
+    /// `set -- words` and `read name <<< text` set variables too.
+    fn set_by(&mut self, command: &Command) {
+        let place = command.place;
+        if command.name() == "set" && command.words.get(1).is_some_and(|word| word.text == "--") {
+            let items = command.words.get(2..).unwrap_or_default().to_vec();
+            let value = Word::literal("", command.span);
+            self.learn("@", Value { value, items }, place, true);
+        }
+        if let ("read", Some(input), Some(name)) = (command.name(), &command.input, command.operands().last())
+        {
+            self.learn(&name.text, Value { value: input.clone(), items: Vec::new() }, place, true);
         }
     }
 
@@ -109,11 +134,19 @@ impl Reader {
             Some(value) => self.word(value, place, source, tasks),
             None => Word::literal("", source.span(node)),
         };
+        let value = match self.variables.get(&name).filter(|known| appends && known.items.is_empty()) {
+            Some(known) if self.substituted + known.value.text.len() <= MOST_SUBSTITUTED => {
+                self.substituted += known.value.text.len();
+                appended(&known.value, &value)
+            }
+            Some(_) | None => value,
+        };
         if lasting {
             if appends && let Some(known) = self.variables.get(&name) {
                 items.splice(0..0, known.items.iter().take(MOST_ELEMENTS).cloned());
             }
-            self.learn(&name, Value { value: value.clone(), items }, place, appends);
+            let unclear = appends && !items.is_empty();
+            self.learn(&name, Value { value: value.clone(), items }, place, unclear);
         }
         command.assignments.push((name, value));
     }
@@ -150,8 +183,12 @@ impl Reader {
 
     /// The elements that `"${name[@]}"` stands for.
     fn array(&mut self, word: &str) -> Option<Vec<Word>> {
-        let inside = word.trim_matches('"').strip_prefix("${")?.strip_suffix('}')?;
-        let name = inside.strip_suffix("[@]").or_else(|| inside.strip_suffix("[*]"))?;
+        let plain = word.trim_matches('"');
+        let inside = plain.strip_prefix("${").and_then(|inside| inside.strip_suffix('}'));
+        let name = match inside {
+            Some(inside) => inside.strip_suffix("[@]").or_else(|| inside.strip_suffix("[*]"))?,
+            None => plain.strip_prefix('$').filter(|name| matches!(*name, "@" | "*"))?,
+        };
         let items =
             self.variables.get(name).map(|variable| &variable.items).filter(|items| !items.is_empty())?;
         let length: usize = items.iter().map(|item| item.text.len()).sum();
@@ -165,6 +202,19 @@ impl Reader {
             variable.doubtful = true;
         }
     }
+}
+
+/// The value after `name+=more`.
+fn appended(known: &Word, more: &Word) -> Word {
+    let mut whole = known.clone();
+    if whole.is_complete() {
+        whole.literal += more.literal;
+    }
+    whole.text.push_str(&more.text);
+    whole.inner.extend(&more.inner);
+    whole.unknown.extend(more.unknown.iter().cloned());
+    whole.breaks.clear();
+    whole
 }
 
 /// What a variable is set to.

@@ -71,7 +71,12 @@ impl Reader {
             }
             "simple_expansion" => {
                 let name = raw.trim_start_matches('$');
+                // `$1h` is the first argument and an `h`.
+                let digit = name.bytes().next().filter(u8::is_ascii_digit).map_or(name.len(), |_| 1);
+                let (name, rest) = name.split_at_checked(digit).unwrap_or((name, ""));
                 self.variable(name, None, at, build);
+                build.advance();
+                build.word.text.push_str(rest);
             }
             "expansion" => self.expansion(part, source, at, later, build),
             "command_substitution" if printed_words(part, source).is_some() => {

@@ -1,5 +1,6 @@
 //! Addresses in the arguments of `curl` and `wget`.
 
+use super::others::from_file;
 use crate::command::script::{Command, Word};
 
 /// Short options of curl that take a value.
@@ -141,8 +142,28 @@ pub(super) fn curl(command: &Command) -> Vec<Word> {
     for entry in command.values(&["--connect-to"]) {
         found.extend(fields_after(&entry, 2));
     }
+    found.extend(configured(command));
     found.retain(|word| !word.text.is_empty());
     found
+}
+
+/// The addresses in a configuration on standard input; in a file they are not known.
+fn configured(command: &Command) -> Vec<Word> {
+    let options = ["-K", "--config"];
+    let file = command.value(&options);
+    if file.is_none() && !command.has(&options) {
+        return Vec::new();
+    }
+    // The grammar loses a `-` in front of a here-document.
+    let from_input = file.as_ref().is_none_or(|file| matches!(file.text.as_str(), "-" | "/dev/stdin"));
+    let Some(input) = command.input.as_ref().filter(|_| from_input) else {
+        return vec![Word { text: "$__".to_owned(), ..Word::new(command.span) }];
+    };
+    let settings = input.text.lines().filter_map(|line| {
+        let value = line.trim().trim_start_matches('-').strip_prefix("url")?;
+        Some(value.trim_start_matches([' ', '\t', '=', ':']).trim_matches('"'))
+    });
+    settings.map(|value| Word::literal(value, input.span)).collect()
 }
 
 /// Short options of wget that take a value.
@@ -185,6 +206,7 @@ static WGET_LONG: &[&str] = &[
 /// Where wget connects to.
 pub(super) fn wget(command: &Command) -> Vec<Word> {
     let mut found = operands(command, WGET_SHORT, WGET_LONG);
+    found.extend(from_file(command, &["-i", "--input-file"]));
     for setting in command.values(&["-e", "--execute"]) {
         if let Some((name, value)) = setting.text.split_once('=')
             && name.trim().ends_with("_proxy")

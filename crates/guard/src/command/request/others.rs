@@ -1,6 +1,7 @@
 //! Addresses in the arguments of other programs.
 
 use super::curl::operands;
+use crate::command::interpreter;
 use crate::command::script::{Command, Word, short_cluster};
 
 /// Where a command connects to.
@@ -8,7 +9,13 @@ pub(super) fn targets(command: &Command) -> Vec<Word> {
     let arguments = |short: &str| operands(command, short, &[]);
     match command.name() {
         "http" | "https" | "xh" | "xhs" | "httpie" => httpie(arguments("aAopP")).into_iter().collect(),
-        "aria2c" => operands(command, "doijkmstxZ", &["--dir", "--out"]),
+        "aria2c" => {
+            let listed = from_file(command, &["-i", "--input-file"]);
+            operands(command, "doijkmstxZ", &["--dir", "--out", "--input-file"])
+                .into_iter()
+                .chain(listed)
+                .collect()
+        }
         "fetch" | "axel" | "lynx" | "links" | "elinks" | "w3m" | "GET" | "lwp-request" | "lwp-download"
         | "websocat" => arguments("oO"),
         "wscat" => command.values(&["-c", "--connect"]),
@@ -44,8 +51,40 @@ pub(super) fn targets(command: &Command) -> Vec<Word> {
             urls_and(command, &["-h", "--host", "--uri"])
         }
         "redis-cli" => urls_and(command, &["-h", "-u"]),
-        _ => Vec::new(),
+        name if is_data_only(name) || interpreter::is_shell(name) => Vec::new(),
+        _ => command.arguments().iter().filter_map(whole_url).collect(),
     }
+}
+
+/// Programs that do not follow the addresses among their arguments.
+fn is_data_only(name: &str) -> bool {
+    DATA_ONLY.binary_search(&name).is_ok()
+}
+
+/// In alphabetical order.
+static DATA_ONLY: &[&str] = &[
+    "", ".", ":", "[", "[[", "ack", "ag", "alias", "awk", "basename", "cat", "column", "cut", "declare",
+    "diff", "dirname", "echo", "egrep", "export", "expr", "fgrep", "gawk", "gh", "grep", "head", "jq",
+    "less", "local", "log", "ls", "mkdir", "printf", "read", "readonly", "rg", "rm", "sed", "set", "sort",
+    "tail", "tee", "test", "touch", "tr", "trap", "true", "typeset", "uniq", "unset", "wc", "yq",
+];
+
+/// The address that a word is, or that `--option=address` gives. Text with an address in it is data.
+fn whole_url(word: &Word) -> Option<Word> {
+    let start = match word.text.strip_prefix('-') {
+        Some(_) => word.text.find('=')? + 1,
+        None => 0,
+    };
+    let address = word.tail(start);
+    let (scheme, rest) = address.text.split_once("://")?;
+    let is_scheme = !scheme.is_empty()
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte));
+    (is_scheme && !rest.is_empty() && !rest.contains([' ', '\n', '\t'])).then_some(address)
+}
+
+/// What is known about addresses in a file: nothing.
+pub(super) fn from_file(command: &Command, options: &[&str]) -> Option<Word> {
+    command.value(options).map(|file| Word { text: "$__".to_owned(), ..Word::new(file.span) })
 }
 
 /// The first operand that is not a method.

@@ -90,6 +90,10 @@ fn addresses_of_requests_are_listed() {
         ("ls && sudo env A=b timeout 5 curl http://10.0.0.1", &["http://10.0.0.1"]),
         ("curl http://{10.0.0.1,10.0.0.2}/", &["http://10.0.0.1/", "http://10.0.0.2/"]),
     ];
+    assert_listed(table);
+}
+
+fn assert_listed(table: &[(&str, &[&str])]) {
     let wrong: Vec<String> = table
         .iter()
         .filter(|(command, expected)| targets(command) != *expected)
@@ -98,6 +102,38 @@ fn addresses_of_requests_are_listed() {
         })
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn addresses_that_come_by_detours_are_listed() {
+    let table: &[(&str, &[&str])] = &[
+        ("echo http://10.0.0.1/ | xargs curl", &["http://10.0.0.1/"]),
+        ("echo 10.0.0.1 | xargs -I{} curl http://{}/x", &["http://10.0.0.1/x"]),
+        ("cat list | xargs -I{} curl http://{}/x", &["http://…"]),
+        ("cat list | xargs curl", &["…"]),
+        ("mytool http://10.0.0.1/", &["http://10.0.0.1/"]),
+        ("mytool --url=http://10.0.0.1/ -v", &["http://10.0.0.1/"]),
+        ("mytool 'see http://10.0.0.1/'", &[]),
+        ("echo http://10.0.0.1/", &[]),
+        ("grep -rn http://10.0.0.1/ .", &[]),
+        ("curl -K - <<'EOF'\nurl = \"http://10.0.0.1/\"\nEOF", &["http://10.0.0.1/"]),
+        ("curl --config settings", &["…"]),
+        ("wget -i list.txt", &["…"]),
+        ("aria2c -i list.txt", &["…"]),
+        ("for u in http://10.0.0.1/; do curl $u; done", &["http://10.0.0.1/"]),
+        ("bash -c 'U=http://10.0.0.1/; curl $U'", &["http://10.0.0.1/"]),
+        ("if x; then U=http://10.0.0.1/; curl $U; fi", &["http://10.0.0.1/"]),
+        ("a=(curl http://10.0.0.1/); \"${a[@]}\"", &["http://10.0.0.1/"]),
+        (
+            "python3 <<EOF\nimport urllib.request\nurllib.request.urlopen('http://10.0.0.1/')\nEOF",
+            &["http://10.0.0.1/"],
+        ),
+        ("perl -MLWP::Simple -e 'getprint \"http://10.0.0.1/\"'", &["http://10.0.0.1/"]),
+        ("curl file:///etc/passwd", &["file:///etc/passwd"]),
+        ("busybox wget http://10.0.0.1/", &["http://10.0.0.1/"]),
+        ("git clone 'ext::sh -c id' x", &["ext::sh -c id"]),
+    ];
+    assert_listed(table);
 }
 
 #[test]
