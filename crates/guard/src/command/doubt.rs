@@ -108,11 +108,11 @@ fn is_text(kind: &str) -> bool {
     )
 }
 
-/// Blanks that the grammar takes for blanks and a shell for part of a word, and characters that end a text.
+/// Blanks that the grammar takes for blanks and a shell for part of a word.
 fn odd_blank(tree: &Tree, text: &str) -> Option<Span> {
     let is_odd = |character: &char| match character {
         ' ' | '\t' | '\n' => false,
-        '\0' | '\u{feff}' => true,
+        '\u{feff}' => true,
         other => other.is_whitespace(),
     };
     let documents = text.contains("<<");
@@ -122,7 +122,7 @@ fn odd_blank(tree: &Tree, text: &str) -> Option<Span> {
         if character == '\r' && !documents && ends_line(text, at) {
             continue;
         }
-        if character == '\0' || !is_text(within.kind()) {
+        if !is_text(within.kind()) {
             return Some(Span::new(at, end));
         }
     }

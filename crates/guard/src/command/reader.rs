@@ -93,6 +93,11 @@ impl Reader {
     /// Adds the commands of `text`, which lies in `within`, inside of `place`.
     pub(super) fn read(&mut self, text: &str, within: Option<Span>, place: Option<PlaceId>) {
         let whole = within.unwrap_or(Span::new(0, text.len()));
+        // No shell reads beyond this or through it, and the parser takes it for the end of the text again and again.
+        if let Some(at) = text.find('\0') {
+            self.gaps.push((Gap::NotUnderstood, within.unwrap_or(Span::new(at, at + 1))));
+            return;
+        }
         let tree = match tree::parse(text) {
             Ok(tree) => tree,
             Err(tree::Refusal::TooLong | tree::Refusal::TooMuchWork) => {

