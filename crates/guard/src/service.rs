@@ -30,6 +30,7 @@ mod wire;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::fs::File;
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ pub use tool::tool_name;
 pub use wire::Reply;
 
 use self::ledger::Ledger;
+use self::open::Opened;
 use crate::hook::{Decision, HookPhase};
 use crate::log::FindingsLog;
 
@@ -113,6 +115,8 @@ pub struct Service {
     shared: Arc<Shared>,
     mount: PathBuf,
     accepting: Option<JoinHandle<()>>,
+    /// Held as long as the service is.
+    _claim: File,
 }
 
 /// What the threads of a service share.
@@ -135,7 +139,7 @@ struct Shared {
 impl Service {
     /// Starts to answer with `decide`, and to record in `log`.
     pub fn start(config: ServiceConfig, decide: Arc<Decide>, log: FindingsLog) -> Result<Self, ServiceError> {
-        let (mount, listener) = open::open(&config.directory)?;
+        let Opened { mount, listener, claim } = open::open(&config.directory)?;
         let shared = Arc::new(Shared {
             listener,
             decide,
@@ -154,7 +158,7 @@ impl Service {
             .name("hook-service".to_owned())
             .spawn(move || theirs.accept())
             .map_err(ServiceError::Thread)?;
-        Ok(Self { shared, mount, accepting: Some(accepting) })
+        Ok(Self { shared, mount, accepting: Some(accepting), _claim: claim })
     }
 
     /// The directory to mount into the sandbox, read-only; the socket in it is called [`SOCKET`].

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::hook::decision::HookPhase;
-use crate::hook::plan::{CHECKS, CheckRow, Tools};
+use crate::hook::plan::{CHECKS, CheckRow};
 use crate::hook::tool::Runtime;
 use crate::log::Phase;
 
@@ -123,7 +123,7 @@ pub fn markdown() -> String {
             at + 1,
             phase(row),
             row.scanner,
-            tools(row),
+            row.tools.as_str(),
             row.harness_key,
             row.effect
         );
@@ -159,7 +159,7 @@ pub fn json() -> Value {
         json!({
             "check": row.scanner.as_str(),
             "phase": row.phase,
-            "tools": tools(row),
+            "tools": row.tools.as_str(),
             "default": row.default,
             "harness_key": format!("security.sandbox_hooks.{}", row.harness_key),
             "effect": row.effect,
@@ -186,12 +186,5 @@ fn phase(row: &CheckRow) -> &'static str {
     match row.phase {
         HookPhase::PreTool => "before",
         HookPhase::PostTool => "after",
-    }
-}
-
-fn tools(row: &CheckRow) -> &'static str {
-    match row.tools {
-        Tools::All => "all",
-        Tools::Shells => "shells",
     }
 }

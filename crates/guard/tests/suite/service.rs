@@ -187,6 +187,27 @@ fn what_cannot_be_recorded_does_not_pass() {
 }
 
 #[test]
+fn a_log_that_is_taken_away_denies() {
+    let served = Served::new(Limits::default());
+    assert_eq!(served.ask("bad").stderr, "no");
+    fs::remove_file(served.log.path()).unwrap();
+    assert!(served.ask("bad").stderr.contains("could not be recorded"));
+    assert_eq!(served.service.stop().denied, 1);
+}
+
+#[test]
+fn a_directory_has_one_service_at_a_time() {
+    let served = Served::new(Limits::default());
+    let directory = served.service.mount().parent().unwrap().to_owned();
+    let Err(ServiceError::Socket { source, .. }) = start_in(directory.clone(), &served.log) else { panic!() };
+    assert_eq!(source.kind(), std::io::ErrorKind::AddrInUse);
+    assert_eq!(served.ask("{}").exit, 0, "the first still answers");
+    let Served { service, log, directory: _kept } = served;
+    let _counts = service.stop();
+    let _counts = start_in(directory, &log).unwrap().stop();
+}
+
+#[test]
 fn the_socket_is_open_to_the_sandbox_and_closed_to_others() {
     let served = Served::new(Limits::default());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;

@@ -1,6 +1,7 @@
 //! What each runtime calls its tools.
 
 use super::{Runtime, ToolKind};
+use crate::fold::Folded;
 
 type Names = &'static [(&'static str, ToolKind)];
 
@@ -101,8 +102,16 @@ pub(super) fn exact(runtime: Runtime, name: &str) -> Option<ToolKind> {
     of_runtime(runtime).iter().find(|(known, _)| *known == name).map(|(_, kind)| kind.clone())
 }
 
-/// What `name` means in any vocabulary, in any case. A shell in one of them is taken for a shell.
+/// What `name` means in any vocabulary: in any case, in letters that look alike, with blanks around it or the name of a
+/// group before it, as in `functions.shell`. A shell in one of them is taken for a shell.
 pub(super) fn anywhere(name: &str) -> Option<ToolKind> {
+    let folded = Folded::new(name).into_text();
+    let name = folded.trim_matches(|character: char| !character.is_ascii_alphanumeric());
+    let last = name.rsplit(['.', ':', '/', ' ']).next().filter(|last| *last != name);
+    look_up(name).or_else(|| look_up(last?).filter(|kind| *kind == ToolKind::Shell))
+}
+
+fn look_up(name: &str) -> Option<ToolKind> {
     let matching = || {
         let all = [CLAUDE, OPENCODE, CODEX, NATIVE, ELSEWHERE];
         all.into_iter().flatten().filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)
