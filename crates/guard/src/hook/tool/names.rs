@@ -24,35 +24,35 @@ const CLAUDE: Names = &[
     ("Write", ToolKind::Write),
 ];
 
+/// As in opencode 1.18.33. Tools of servers are `server_tool` there, which no name tells from others.
 const OPENCODE: Names = &[
+    ("apply_patch", ToolKind::Edit),
     ("bash", ToolKind::Shell),
-    ("codesearch", ToolKind::WebSearch),
     ("edit", ToolKind::Edit),
     ("glob", ToolKind::List),
     ("grep", ToolKind::Search),
-    ("list", ToolKind::List),
-    ("multiedit", ToolKind::Edit),
-    ("patch", ToolKind::Edit),
+    ("lsp", ToolKind::Search),
+    ("plan_exit", ToolKind::Other),
+    ("question", ToolKind::Other),
     ("read", ToolKind::Read),
     ("skill", ToolKind::Skill),
     ("task", ToolKind::Delegate),
+    ("todowrite", ToolKind::Other),
     ("webfetch", ToolKind::Fetch),
     ("websearch", ToolKind::WebSearch),
     ("write", ToolKind::Write),
 ];
 
+/// As in Codex 0.166.0, and what earlier versions called a shell. Hooks of Codex see every shell as `Bash`.
 const CODEX: Names = &[
+    ("Bash", ToolKind::Shell),
     ("apply_patch", ToolKind::Edit),
-    ("container.exec", ToolKind::Shell),
     ("exec_command", ToolKind::Shell),
-    ("grep_files", ToolKind::Search),
-    ("list_dir", ToolKind::List),
     ("local_shell", ToolKind::Shell),
-    ("read_file", ToolKind::Read),
     ("shell", ToolKind::Shell),
     ("shell_command", ToolKind::Shell),
     ("spawn_agent", ToolKind::Delegate),
-    ("unified_exec", ToolKind::Shell),
+    ("update_plan", ToolKind::Other),
     ("view_image", ToolKind::Image),
     ("web_search", ToolKind::WebSearch),
     // What is typed into a shell that already runs is a command too.
