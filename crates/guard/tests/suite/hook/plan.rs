@@ -34,9 +34,11 @@ const TOKEN: &str = "SECRET_CANARY_xyz";
 
 /// Everything is on, and has something to look for.
 fn everything() -> Checks {
-    let mut checks = Checks::default();
-    checks.tool_allowlist = AllowlistCheck { enabled: true, tools: vec!["Bash".to_owned()] };
-    checks.canary = CanaryCheck { tokens: vec![TOKEN.to_owned()], ..CanaryCheck::default() };
+    let mut checks = Checks {
+        tool_allowlist: AllowlistCheck { enabled: true, tools: vec!["Bash".to_owned()] },
+        canary: CanaryCheck { tokens: vec![TOKEN.to_owned()], ..CanaryCheck::default() },
+        ..Checks::default()
+    };
     checks.tirith.enabled = true;
     checks.tirith.program = Some("/nonexistent/tirith".into());
     checks
