@@ -26,6 +26,7 @@ mod error;
 mod ledger;
 mod open;
 mod tool;
+mod turns;
 mod wire;
 
 use std::collections::HashMap;
@@ -47,6 +48,7 @@ pub use wire::Reply;
 
 use self::ledger::Ledger;
 use self::open::Opened;
+use self::turns::Turns;
 use crate::hook::{Decision, HookPhase};
 use crate::log::FindingsLog;
 
@@ -70,6 +72,8 @@ pub struct ServiceConfig {
 pub struct Limits {
     /// Connections at a time; more of them wait.
     pub connections: usize,
+    /// Questions that are decided at a time; more of them wait.
+    pub decisions: usize,
     /// Bytes of a hook's input. A little more than hooks take, so that it is a decision, with a reason, that refuses more.
     pub input_bytes: usize,
     /// Time for the whole question, and again for the whole answer.
@@ -86,6 +90,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 32,
+            decisions: 4,
             input_bytes: wire::LONGEST_INPUT,
             patience: Duration::from_secs(10),
             entries: 100_000,
@@ -125,6 +130,7 @@ struct Shared {
     decide: Arc<Decide>,
     limits: Limits,
     ledger: Ledger,
+    turns: Turns,
     stopping: AtomicBool,
     /// How many connections there are.
     connections: Mutex<usize>,
@@ -144,6 +150,7 @@ impl Service {
             listener,
             decide,
             ledger: Ledger::new(log, &config.limits),
+            turns: Turns::new(config.limits.decisions),
             limits: config.limits,
             stopping: AtomicBool::new(false),
             connections: Mutex::new(0),

@@ -149,7 +149,11 @@ fn readings_of_text(text: String) -> Result<Vec<Value>, Unread> {
             }
             Ok(inner @ (Value::Object(_) | Value::String(_))) => readings.push(inner),
             // As plain text it may be harmless; what reads it as JSON would see something else.
-            Err(error @ (strict::NotStrict::DuplicateKey | strict::NotStrict::Depth)) => {
+            Err(
+                error @ (strict::NotStrict::DuplicateKey
+                | strict::NotStrict::Depth
+                | strict::NotStrict::Values),
+            ) => {
                 return Err(Unread::malformed(&format!("has a `tool_input` that {}", error.as_str())));
             }
             Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_))

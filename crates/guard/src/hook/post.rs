@@ -32,15 +32,18 @@ struct Outcome {
     stop: Option<String>,
 }
 
-pub(super) fn decide(hook: &Hook, call: Call) -> Decision {
+pub(super) fn decide(hook: &Hook, mut call: Call) -> Decision {
     let checks: Vec<Check> =
         plan::checks_for(&hook.plan, HookPhase::PostTool, &call, &hook.config.checks).collect();
     let mut outcome = Outcome::default();
-    let outputs =
-        [(Slot::Result, &call.result), (Slot::Response, &call.response), (Slot::Error, &call.error)];
+    let outputs = [
+        (Slot::Result, call.result.take()),
+        (Slot::Response, call.response.take()),
+        (Slot::Error, call.error.take()),
+    ];
     for (slot, value) in outputs {
         if let Some(value) = value {
-            process(hook, &checks, &call, slot, value.clone(), &mut outcome);
+            process(hook, &checks, &call, slot, value, &mut outcome);
         }
     }
     match outcome.stop {

@@ -155,13 +155,13 @@ fn images_stay_byte_for_byte_and_text_beside_them_does_not() {
 }
 
 #[test]
-fn output_of_a_million_texts_is_no_problem() {
+fn output_of_very_many_texts_is_no_problem() {
     let mut checks = Checks::default();
     checks.canary.tokens = vec!["SECRET_CANARY_xyz".to_owned()];
-    let many = vec!["abc"; 1_000_000];
+    let many = vec!["abc"; 100_000];
     assert_silent(&after(&hook(checks.clone()), &json!({"tool_name": "X", "tool_result": many})));
     let names: serde_json::Map<String, Value> =
-        (0..200_000).map(|at| (format!("k{at}"), json!("v"))).collect();
+        (0..50_000).map(|at| (format!("k{at}"), json!("v"))).collect();
     assert_silent(&after(&hook(checks), &json!({"tool_name": "X", "tool_result": names})));
 }
 

@@ -6,7 +6,7 @@ use fullsend_guard::hook::{
     AllowlistCheck, CHECKS, CanaryCheck, Check, CheckRow, Checks, Decision, Hook, HookConfig, HookPhase,
     matrix,
 };
-use fullsend_guard::tirith;
+use fullsend_guard::{Rule, ScannerId, hook, tirith};
 use serde_json::{Value, json};
 
 use super::{after, before, recorded};
@@ -124,6 +124,25 @@ fn what_is_on_by_default_is_what_the_plan_says() {
 }
 
 #[test]
+fn every_scanner_that_hooks_report_under_is_in_the_plan() {
+    let mut reported: BTreeSet<_> = CHECKS.iter().map(|row| row.scanner).collect();
+    // What the protocol and the log say about themselves is no check.
+    reported.extend([ScannerId::HookProtocol, ScannerId::FindingsLog]);
+    let lists: [&[&Rule]; 8] = [
+        hook::RULES,
+        fullsend_guard::log::RULES,
+        tirith::RULES,
+        fullsend_guard::command::RULES,
+        fullsend_guard::url::RULES,
+        fullsend_guard::unicode::RULES,
+        fullsend_guard::secret::RULES,
+        fullsend_guard::canary::RULES,
+    ];
+    let known: BTreeSet<_> = lists.into_iter().flatten().map(|rule| rule.scanner).collect();
+    assert_eq!(reported, known);
+}
+
+#[test]
 fn the_switches_of_the_plan_are_all_different() {
     let keys: BTreeSet<_> = CHECKS.iter().map(|row| row.harness_key).collect();
     assert_eq!(keys.len(), CHECKS.len());
@@ -136,7 +155,7 @@ fn the_matrix_shows_every_check_and_every_runtime() {
         assert!(page.contains(&format!("`{}`", row.harness_key)), "{}", row.harness_key);
         assert!(page.contains(row.effect));
     }
-    for runtime in fullsend_guard::hook::Runtime::ALL {
+    for runtime in hook::Runtime::ALL {
         assert_eq!(matrix::RUNTIMES.iter().filter(|row| row.runtime == runtime).count(), 1);
         assert!(page.contains(&format!("| `{}` |", runtime.as_str())));
     }
