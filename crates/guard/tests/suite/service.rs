@@ -191,8 +191,8 @@ fn what_cannot_be_recorded_does_not_pass() {
 fn no_more_questions_are_decided_at_a_time_than_the_limit_says() {
     let directory = tempfile::tempdir().unwrap();
     let log = create(&directory.path().join("findings.jsonl"));
-    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let (deciding, seen) = (now.clone(), most.clone());
+    let (deciding, most) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let seen = Arc::clone(&most);
     let decide = move |_: HookPhase, _: &[u8]| {
         seen.fetch_max(deciding.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         std::thread::sleep(Duration::from_millis(5));
