@@ -6,7 +6,8 @@
 //! elsewhere, such as in the report of the run: who can write the file can also write another file that is whole, but not
 //! one with the same last hash.
 //!
-//! Writers hold an exclusive lock on the file, and threads share a [`FindingsLog`] by cloning it.
+//! Writers hold an exclusive lock on the file, and threads share a [`FindingsLog`] by cloning it. Processes that live for one
+//! tool call each take the lock in turn with [`FindingsLog::join`].
 
 mod entry;
 mod error;
@@ -15,6 +16,7 @@ mod trace;
 mod verify;
 mod writer;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,6 +26,7 @@ pub use rules::{ALL as RULES, CHANNEL_FLOOD, CHANNEL_MISUSE, DECISION_FAILED, LO
 pub use trace::{NotATraceId, TraceId, is_shell_safe, is_v4};
 pub use verify::{Broken, Problem, Verdict, verify, verify_bytes};
 
+use self::error::Fault;
 use self::writer::Writer;
 use crate::clock::Clock;
 use crate::finding::Finding;
@@ -83,6 +86,25 @@ impl FindingsLog {
         let reopened = Finding::new(&LOG_REOPENED, None, detail);
         log.append(Phase::FindingsLog, &Recorded { finding: reopened, action: Action::Warn })?;
         Ok(log)
+    }
+
+    /// Adds to the log at `path`, or starts it: for processes that live for a few entries and write one log in turn.
+    ///
+    /// Only the last line is looked at, so that this takes as long for a long log as for a short one; it must be an entry as
+    /// it was written. A change further up is found by [`verify`], and by [`FindingsLog::open_existing`]. Nothing is added
+    /// but what is appended, unless a writer died in the middle of a line: then this is what `open_existing` does.
+    pub fn join(path: &Path, trace_id: TraceId, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
+        match Writer::create(path) {
+            Err(Fault::Io(error)) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => {
+                let writer = created.map_err(|fault| fault.at(path))?;
+                return Ok(Self::new(path, trace_id, clock, writer));
+            }
+        }
+        match Writer::join(path).map_err(|fault| fault.at(path))? {
+            Some(writer) => Ok(Self::new(path, trace_id, clock, writer)),
+            None => Self::open_existing(path, trace_id, clock),
+        }
     }
 
     fn new(path: &Path, trace_id: TraceId, clock: Arc<dyn Clock>, writer: Writer) -> Self {

@@ -26,10 +26,12 @@ mod error;
 mod ledger;
 mod open;
 mod tool;
+mod turns;
 mod wire;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::fs::File;
 use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -45,6 +47,8 @@ pub use tool::tool_name;
 pub use wire::Reply;
 
 use self::ledger::Ledger;
+use self::open::Opened;
+use self::turns::Turns;
 use crate::hook::{Decision, HookPhase};
 use crate::log::FindingsLog;
 
@@ -68,6 +72,8 @@ pub struct ServiceConfig {
 pub struct Limits {
     /// Connections at a time; more of them wait.
     pub connections: usize,
+    /// Questions that are decided at a time; more of them wait.
+    pub decisions: usize,
     /// Bytes of a hook's input. A little more than hooks take, so that it is a decision, with a reason, that refuses more.
     pub input_bytes: usize,
     /// Time for the whole question, and again for the whole answer.
@@ -84,6 +90,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 32,
+            decisions: 4,
             input_bytes: wire::LONGEST_INPUT,
             patience: Duration::from_secs(10),
             entries: 100_000,
@@ -113,6 +120,8 @@ pub struct Service {
     shared: Arc<Shared>,
     mount: PathBuf,
     accepting: Option<JoinHandle<()>>,
+    /// Held as long as the service is.
+    _claim: File,
 }
 
 /// What the threads of a service share.
@@ -121,6 +130,7 @@ struct Shared {
     decide: Arc<Decide>,
     limits: Limits,
     ledger: Ledger,
+    turns: Turns,
     stopping: AtomicBool,
     /// How many connections there are.
     connections: Mutex<usize>,
@@ -135,11 +145,12 @@ struct Shared {
 impl Service {
     /// Starts to answer with `decide`, and to record in `log`.
     pub fn start(config: ServiceConfig, decide: Arc<Decide>, log: FindingsLog) -> Result<Self, ServiceError> {
-        let (mount, listener) = open::open(&config.directory)?;
+        let Opened { mount, listener, claim } = open::open(&config.directory)?;
         let shared = Arc::new(Shared {
             listener,
             decide,
             ledger: Ledger::new(log, &config.limits),
+            turns: Turns::new(config.limits.decisions),
             limits: config.limits,
             stopping: AtomicBool::new(false),
             connections: Mutex::new(0),
@@ -154,7 +165,7 @@ impl Service {
             .name("hook-service".to_owned())
             .spawn(move || theirs.accept())
             .map_err(ServiceError::Thread)?;
-        Ok(Self { shared, mount, accepting: Some(accepting) })
+        Ok(Self { shared, mount, accepting: Some(accepting), _claim: claim })
     }
 
     /// The directory to mount into the sandbox, read-only; the socket in it is called [`SOCKET`].

@@ -27,8 +27,8 @@ pub(crate) enum HookCommand {
     PostTool(HookArgs),
     /// Print the configuration that a harness asks for
     ///
-    /// Without a harness: the defaults. Every key of `security.sandbox_hooks` has its place in it; canary tokens are added by
-    /// whoever plants them.
+    /// Without a harness: the defaults. Every key of `security.sandbox_hooks` has its place in it. Where `security.canary` names
+    /// a place for a token, or is enabled, a new one is made, and standard error says where it is to be planted.
     Config(HookConfigArgs),
     /// Decide for hooks in a sandbox, from outside it
     ///
@@ -82,6 +82,9 @@ pub(crate) struct HookConfigArgs {
     /// Whose tools are called
     #[arg(long, value_enum, default_value_t = RuntimeChoice::Claude)]
     pub(crate) runtime: RuntimeChoice,
+    /// Tokens to look for, one per line, instead of a new one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) canary_file: Option<PathBuf>,
     /// Where the program `tirith` is; without it, tirith is not asked
     #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::FilePath)]
     pub(crate) tirith: Option<PathBuf>,

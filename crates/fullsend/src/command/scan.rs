@@ -100,7 +100,7 @@ fn bounded_text(from: impl Read, limit: u64) -> io::Result<Result<String, Findin
 }
 
 /// The tokens in a file, one per line. On a command line everybody on the machine could read them.
-fn canaries(path: &Path) -> Result<Vec<CanaryToken>> {
+pub(in crate::command) fn canaries(path: &Path) -> Result<Vec<CanaryToken>> {
     let help = "write one token per line, each with at least eight letters and digits";
     let explain = || Advice::new(format!("cannot use `{}` as canary tokens", path.display()), help);
     let text = std::fs::read_to_string(path).with_context(explain)?;

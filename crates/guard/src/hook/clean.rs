@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::canary::CanaryScanner;
 use crate::finding::Finding;
 use crate::hook::plan::Check;
+use crate::hook::texts;
 use crate::scanner::{FindingList, Scan, Scanner as _};
 use crate::secret::SecretScanner;
 use crate::unicode::UnicodeScanner;
@@ -49,6 +50,8 @@ pub(super) struct Cleaner<'a> {
     pub(super) changed: bool,
     /// Whether the name of a member would have to change.
     pub(super) name_is_affected: bool,
+    /// Whether something is spread over several texts, each of which is harmless.
+    pub(super) spread: bool,
 }
 
 /// Where a text stands.
@@ -62,7 +65,7 @@ enum Place {
 impl<'a> Cleaner<'a> {
     pub(super) fn new(steps: impl Iterator<Item = &'a Step>) -> Self {
         let steps = steps.map(|step| (step, FindingList::default())).collect();
-        Self { steps, changed: false, name_is_affected: false }
+        Self { steps, changed: false, name_is_affected: false, spread: false }
     }
 
     /// What was found, by check.
@@ -73,6 +76,23 @@ impl<'a> Cleaner<'a> {
     /// Cleans every text in `value`. Its depth is limited by the reader.
     pub(super) fn clean(&mut self, value: &mut Value) {
         self.walk(None, value, Place::Ordinary);
+        self.look_across(value);
+    }
+
+    /// Looks for what is spread over several texts, where a check can tell it from chance. It cannot be masked in place.
+    fn look_across(&mut self, value: &Value) {
+        let across = |step: &Step| step.check.looks_across_texts();
+        if !self.steps.iter().any(|(step, _)| across(step)) {
+            return;
+        }
+        let rows = texts::in_a_row(value);
+        for (step, findings) in self.steps.iter_mut().filter(|(step, _)| across(step)) {
+            // The parts of what was found in single texts are masked by now.
+            for finding in rows.iter().flat_map(|row| step.scan(None, row).findings) {
+                self.spread = true;
+                findings.push(finding);
+            }
+        }
     }
 
     fn walk(&mut self, key: Option<&str>, value: &mut Value, place: Place) {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::hook::decision::HookPhase;
-use crate::hook::plan::{CHECKS, CheckRow, Tools};
+use crate::hook::plan::{CHECKS, CheckRow};
 use crate::hook::tool::Runtime;
 use crate::log::Phase;
 
@@ -50,36 +50,51 @@ pub const RUNTIMES: &[RuntimeSupport] = &[
         mechanism: "in the same process",
         before: Support::Available,
         after: Support::Available,
-        limits: "",
+        limits: "not wired yet",
     },
     RuntimeSupport {
         runtime: Runtime::Claude,
         mechanism: "`PreToolUse` and `PostToolUse` hooks in a settings file",
         before: Support::Honoured,
         after: Support::Honoured,
-        limits: "a hook that does not answer in time counts as a yes; the output of a failed tool cannot be replaced",
+        limits: "the output of a failed tool (`PostToolUseFailure`) cannot be replaced, only recorded; a hook that gives no answer, \
+                 because it is late or was killed, counts as a yes",
     },
     RuntimeSupport {
         runtime: Runtime::OpenCode,
-        mechanism: "a plugin",
+        mechanism: "a plugin with `tool.execute.before` and `tool.execute.after`, which would have to call the hook",
         before: Support::Available,
         after: Support::Available,
-        limits: "",
+        limits: "not wired yet: there is no such plugin; tools of MCP servers have no mark in their names",
     },
     RuntimeSupport {
         runtime: Runtime::Codex,
-        mechanism: "none known to deny a call",
+        mechanism: "`PreToolUse` and `PostToolUse` hooks, whose form was read from the program and not tried",
         before: Support::Available,
         after: Support::Available,
-        limits: "",
+        limits: "not wired yet; its replies know no replacement of output, and it takes those of `post-tool` for invalid; input to a \
+                 command that already runs (`write_stdin`) reaches no hook",
     },
     RuntimeSupport {
         runtime: Runtime::Replay,
         mechanism: "in the same process",
         before: Support::Available,
         after: Support::Available,
-        limits: "",
+        limits: "not wired yet",
     },
+];
+
+/// What hooks cannot do, whichever runtime calls them.
+pub const LIMITS: &[&str] = &[
+    "A hook is a process that the runtime starts. Where both run inside a sandbox with the agent, a process of the agent's can end \
+     them or use up the memory they need. Hooks keep a model from mistakes and from what it was talked into; what holds against a \
+     program is the sandbox.",
+    "A hook that asks a service trusts the path of the socket. The directory must be mounted read-only, or the agent can put a \
+     service of its own there.",
+    "A credential that is cut into several texts of one output is not recognised. A planted token is.",
+    "Of MCP tools and tools that are not known, `command` and `cmd` are read as shell commands, and other members are not, unless \
+     the tool has the name of a shell. A server can call its members what it likes.",
+    "A token in the output of a tool that failed reaches the model under Claude Code; the run should be ended for the finding.",
 ];
 
 /// A scan outside of hooks.
@@ -123,7 +138,7 @@ pub fn markdown() -> String {
             at + 1,
             phase(row),
             row.scanner,
-            tools(row),
+            row.tools.as_str(),
             row.harness_key,
             row.effect
         );
@@ -144,6 +159,10 @@ pub fn markdown() -> String {
             if row.limits.is_empty() { "–" } else { row.limits }
         );
     }
+    page.push_str("\n## Limits\n\n");
+    for limit in LIMITS {
+        let _infallible = writeln!(page, "- {limit}");
+    }
     page.push_str(
         "\n## Scans outside of hooks\n\nThere is a command for each; nothing calls them by itself yet.\n\n| Phase | What is looked at | Command |\n|---|---|---|\n",
     );
@@ -159,7 +178,7 @@ pub fn json() -> Value {
         json!({
             "check": row.scanner.as_str(),
             "phase": row.phase,
-            "tools": tools(row),
+            "tools": row.tools.as_str(),
             "default": row.default,
             "harness_key": format!("security.sandbox_hooks.{}", row.harness_key),
             "effect": row.effect,
@@ -178,6 +197,7 @@ pub fn json() -> Value {
     json!({
         "checks": CHECKS.iter().map(check).collect::<Vec<_>>(),
         "runtimes": RUNTIMES.iter().map(runtime).collect::<Vec<_>>(),
+        "limits": LIMITS,
         "scans": SCANS.iter().map(scan).collect::<Vec<_>>(),
     })
 }
@@ -186,12 +206,5 @@ fn phase(row: &CheckRow) -> &'static str {
     match row.phase {
         HookPhase::PreTool => "before",
         HookPhase::PostTool => "after",
-    }
-}
-
-fn tools(row: &CheckRow) -> &'static str {
-    match row.tools {
-        Tools::All => "all",
-        Tools::Shells => "shells",
     }
 }

@@ -1,10 +1,10 @@
 //! Which check runs when, and on which tools: the one list that the engine follows and the documentation shows.
 
 use crate::finding::Finding;
+use crate::hook::call::Call;
 use crate::hook::clean::{Cleans, Step};
 use crate::hook::config::{Checks, ConfigError};
 use crate::hook::decision::{Action, HookPhase};
-use crate::hook::tool::ToolKind;
 use crate::scanner::ScannerId;
 use crate::secret::SecretScanner;
 use crate::severity::Severity;
@@ -99,6 +99,12 @@ impl Check {
         self.blocks_output()
     }
 
+    /// Whether what it looks for also counts when it is spread over several texts. Only what is long and random does: parts of
+    /// anything else meet by chance.
+    pub(super) const fn looks_across_texts(self) -> bool {
+        self.blocks_output()
+    }
+
     /// What is done about a finding in output.
     pub(super) fn action(self, finding: &Finding) -> Action {
         match self {
@@ -136,16 +142,28 @@ impl Check {
 pub enum Tools {
     /// All of them, also those that are not known.
     All,
-    /// Those that run shell commands.
+    /// Those that run shell commands, as their names tell.
     Shells,
+    /// Those, and tools of servers and tools that are not known when they are given a `command` or `cmd`.
+    Commands,
 }
 
 impl Tools {
-    /// Whether a tool is one of them.
-    pub fn cover(self, tool: &ToolKind) -> bool {
+    /// The words in the matrix.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Shells => "shells",
+            Self::Commands => "shells; `command` and `cmd` of MCP and unknown tools",
+        }
+    }
+
+    /// Whether the tool of a call is one of them.
+    pub(super) fn cover(self, call: &Call) -> bool {
         match self {
             Self::All => true,
-            Self::Shells => tool.is_shell(),
+            Self::Shells => call.kind.is_shell(),
+            Self::Commands => call.runs_commands(),
         }
     }
 }
@@ -203,7 +221,7 @@ pub const CHECKS: &[CheckRow] = &[
     CheckRow {
         check: Check::Command,
         phase: HookPhase::PreTool,
-        tools: Tools::Shells,
+        tools: Tools::Commands,
         default: true,
         harness_key: "command_pretool.enabled",
         scanner: ScannerId::CommandScanner,
@@ -212,7 +230,7 @@ pub const CHECKS: &[CheckRow] = &[
     CheckRow {
         check: Check::Tirith,
         phase: HookPhase::PreTool,
-        tools: Tools::Shells,
+        tools: Tools::Commands,
         default: false,
         harness_key: "tirith.enabled",
         scanner: ScannerId::Tirith,
@@ -256,14 +274,14 @@ pub const CHECKS: &[CheckRow] = &[
     },
 ];
 
-/// The checks of a phase that are asked for and meant for a tool, in order.
+/// The checks of a phase that are in the plan, asked for, and meant for the tool of a call, in order.
 pub(super) fn checks_for<'a>(
+    plan: &'a [CheckRow],
     phase: HookPhase,
-    tool: &'a ToolKind,
+    call: &'a Call,
     checks: &'a Checks,
 ) -> impl Iterator<Item = Check> + 'a {
-    CHECKS
-        .iter()
-        .filter(move |row| row.phase == phase && row.tools.cover(tool) && row.check.is_enabled(checks))
+    plan.iter()
+        .filter(move |row| row.phase == phase && row.tools.cover(call) && row.check.is_enabled(checks))
         .map(|row| row.check)
 }

@@ -32,14 +32,18 @@ struct Outcome {
     stop: Option<String>,
 }
 
-pub(super) fn decide(hook: &Hook, call: Call) -> Decision {
-    let checks: Vec<Check> = plan::checks_for(HookPhase::PostTool, &call.kind, &hook.config.checks).collect();
+pub(super) fn decide(hook: &Hook, mut call: Call) -> Decision {
+    let checks: Vec<Check> =
+        plan::checks_for(&hook.plan, HookPhase::PostTool, &call, &hook.config.checks).collect();
     let mut outcome = Outcome::default();
-    let outputs =
-        [(Slot::Result, &call.result), (Slot::Response, &call.response), (Slot::Error, &call.error)];
+    let outputs = [
+        (Slot::Result, call.result.take()),
+        (Slot::Response, call.response.take()),
+        (Slot::Error, call.error.take()),
+    ];
     for (slot, value) in outputs {
         if let Some(value) = value {
-            process(hook, &checks, &call, slot, value.clone(), &mut outcome);
+            process(hook, &checks, &call, slot, value, &mut outcome);
         }
     }
     match outcome.stop {
@@ -53,7 +57,7 @@ fn process(hook: &Hook, checks: &[Check], call: &Call, slot: Slot, mut value: Va
         checks.contains(&Check::Suppress) && slot != Slot::Error && suppress_in(call, &mut value, outcome);
     let mut cleaner = Cleaner::new(hook.steps.iter().filter(|step| checks.contains(&step.check)));
     cleaner.clean(&mut value);
-    let (cleaned, name_is_affected) = (cleaner.changed, cleaner.name_is_affected);
+    let (cleaned, beyond_cleaning) = (cleaner.changed, cleaner.name_is_affected || cleaner.spread);
     let mut leaked = false;
     for (check, findings) in cleaner.into_findings() {
         leaked |= check.blocks_output() && !findings.is_empty();
@@ -73,18 +77,19 @@ fn process(hook: &Hook, checks: &[Check], call: &Call, slot: Slot, mut value: Va
             outcome.recorded.push(Recorded { finding, action: Action::Warn });
         }
         Slot::Error => {}
-        Slot::Result | Slot::Response if name_is_affected => withhold(call, slot, outcome),
+        Slot::Result | Slot::Response if beyond_cleaning => withhold(call, slot, outcome),
         Slot::Result if cleaned || suppressed || leaked => outcome.output.result = Some(value),
         Slot::Response if cleaned || suppressed || leaked => outcome.output.response = Some(value),
         Slot::Result | Slot::Response => {}
     }
 }
 
-/// A name cannot be changed without changing the shape, so nothing of the value is shown.
+/// A name cannot be changed without changing the shape, nor can what is spread over several texts be masked, so nothing of
+/// the value is shown.
 fn withhold(call: &Call, slot: Slot, outcome: &mut Outcome) {
     let name = call.shown_name();
     let reason = outcome.output.block.clone().unwrap_or_else(|| {
-        format!("OUTPUT_WITHHELD: the output of {name} has something to remove in the name of a member")
+        format!("OUTPUT_WITHHELD: the output of {name} has something to remove where it cannot be removed")
     });
     let finding = Finding::new(&UNCLEANABLE_OUTPUT, None, format!("in the output of {name}"));
     outcome.recorded.push(Recorded { finding, action: Action::Block });

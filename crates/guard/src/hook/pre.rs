@@ -58,7 +58,7 @@ pub(super) fn decide(hook: &Hook, call: &Call) -> Result<Decision, Unread> {
     let inspected = Inspected { hook, call, commands, analyses: OnceCell::new() };
     let mut recorded = Vec::new();
     let mut denial = None;
-    for check in plan::checks_for(HookPhase::PreTool, &call.kind, &hook.config.checks) {
+    for check in plan::checks_for(&hook.plan, HookPhase::PreTool, call, &hook.config.checks) {
         if denial.is_some() && check == Check::Tirith {
             continue;
         }
@@ -78,6 +78,7 @@ fn commands_of(call: &Call) -> Result<Vec<String>, Unread> {
         Some(input) if call.kind.is_shell() => {
             shell_input::commands(input).map_err(|_| Unread::malformed("has a command that is not a text"))
         }
+        Some(input) if call.runs_commands() => Ok(shell_input::named_commands(input)),
         Some(_) | None => Ok(Vec::new()),
     }
 }
@@ -105,14 +106,18 @@ fn tool_allowlist(inspected: &Inspected<'_>) -> Verdict {
     verdict
 }
 
-/// Looks for planted tokens in every text of the input, also in the names of members.
+/// Looks for planted tokens in every text of the input, also in the names of members, and in what the texts say one after
+/// another: a token in a list of short pieces is still the token.
 fn canary(inspected: &Inspected<'_>) -> Verdict {
     let Inspected { hook, call, .. } = inspected;
     let mut findings = FindingList::default();
     for input in &call.inputs {
-        texts::each(input, &mut |text| {
-            hook.canary.scan(text).findings.into_iter().for_each(|finding| findings.push(finding));
-        });
+        let mut found = Vec::new();
+        texts::each(input, &mut |text| found.extend(hook.canary.scan(text).findings));
+        if found.is_empty() {
+            found.extend(texts::in_a_row(input).iter().flat_map(|row| hook.canary.scan(row).findings));
+        }
+        found.into_iter().for_each(|finding| findings.push(finding));
     }
     let mut verdict = Verdict::default();
     for finding in findings.into_vec() {
@@ -173,20 +178,24 @@ fn command_reason(finding: &Finding) -> String {
     format!("Command [{severity}] {}: {}; {}", finding.rule.id, finding.detail(), finding.rule.remedy)
 }
 
-/// Asks `tirith` about every command that says something.
+/// Asks `tirith` about every command that says something: once, because a call with a thousand commands must not take a
+/// thousand times as long as one.
 fn second_opinion(inspected: &Inspected<'_>) -> Verdict {
     let mut verdict = Verdict::default();
     let Some(ask) = &inspected.hook.tirith else { return verdict };
-    for command in inspected.commands.iter().filter(|command| !command.trim().is_empty()) {
-        let tirith::Answer { verdict: answer, findings } = ask(command);
-        let action = match answer {
-            tirith::Verdict::Allow => Action::Warn,
-            tirith::Verdict::Deny { reason } => {
-                verdict.denial.get_or_insert(reason);
-                Action::Block
-            }
-        };
-        verdict.findings.extend(findings.into_iter().map(|finding| (finding, action)));
+    let commands = inspected.commands.iter().filter(|command| !command.trim().is_empty());
+    let script = commands.map(String::as_str).collect::<Vec<_>>().join("\n");
+    if script.is_empty() {
+        return verdict;
     }
+    let tirith::Answer { verdict: answer, findings } = ask(&script);
+    let action = match answer {
+        tirith::Verdict::Allow => Action::Warn,
+        tirith::Verdict::Deny { reason } => {
+            verdict.denial = Some(reason);
+            Action::Block
+        }
+    };
+    verdict.findings.extend(findings.into_iter().map(|finding| (finding, action)));
     verdict
 }

@@ -15,7 +15,7 @@ rules! {
         "have the tool print less, or raise `limits.max_input_bytes`";
     /// Output that cannot be cleaned without changing its shape.
     UNCLEANABLE_OUTPUT = High "uncleanable_output",
-        "Tool output with something to remove in the name of a member, which cannot be changed in place.",
+        "Tool output with something to remove in the name of a member or spread over several texts, which cannot be changed in place.",
         "look at what the tool returns";
     /// Output of a failed tool, which no hook can change.
     UNCHANGEABLE_OUTPUT = High "unchangeable_output",

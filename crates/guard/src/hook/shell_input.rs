@@ -4,6 +4,8 @@ use serde_json::Value;
 
 /// Under which keys runtimes keep it, and `action` the object of one that nests it.
 const KEYS: [&str; 4] = ["command", "cmd", "script", "chars"];
+/// Under which of them tools that are not known to be shells keep one. A `script` of theirs is often JavaScript or SQL.
+const NAMED: [&str; 2] = ["command", "cmd"];
 const NESTED: &str = "action";
 
 /// Shells whose `-c` argument is the command.
@@ -18,14 +20,26 @@ pub(super) struct Unreadable;
 pub(super) fn commands(input: &Value) -> Result<Vec<String>, Unreadable> {
     let mut found = Vec::new();
     for object in [Some(input), input.get(NESTED)].into_iter().flatten() {
-        for value in KEYS.iter().filter_map(|key| object.get(*key)) {
+        for value in under(object, &KEYS) {
             found.extend(command(value)?);
         }
     }
-    if found.is_empty() && !KEYS.iter().any(|key| input.get(*key).is_some()) {
+    if found.is_empty() && under(input, &KEYS).next().is_none() {
         texts(input, &mut found);
     }
     Ok(found)
+}
+
+/// The commands in the input of a tool that is not known to be a shell. What is not text is no command there.
+pub(super) fn named_commands(input: &Value) -> Vec<String> {
+    under(input, &NAMED).filter_map(|value| command(value).ok().flatten()).collect()
+}
+
+/// What stands under one of `keys`, in whatever case: a tool may be less strict about names than we are.
+fn under<'a>(object: &'a Value, keys: &'static [&'static str]) -> impl Iterator<Item = &'a Value> {
+    let named = |name: &str| keys.iter().any(|key| key.eq_ignore_ascii_case(name));
+    let members = object.as_object().into_iter().flatten();
+    members.filter(move |(name, _)| named(name)).map(|(_, value)| value)
 }
 
 fn command(value: &Value) -> Result<Option<String>, Unreadable> {
@@ -95,6 +109,7 @@ mod tests {
             (json!({"action": {"type": "exec", "command": ["curl", "x"]}}), vec!["curl x"]),
             (json!({"chars": "rm x\n", "session_id": 1}), vec!["rm x\n"]),
             (json!({"command": "a", "cmd": "b"}), vec!["a", "b"]),
+            (json!({"command": "a", "COMMAND": "b"}), vec!["a", "b"]),
             (json!("curl x"), vec!["curl x"]),
             (json!({"code": "x", "n": 1, "more": ["y"]}), vec!["x", "y"]),
             (json!({"command": null}), vec![]),

@@ -1,9 +1,10 @@
 //! JSON as hook input, read so that no two readers can disagree about it.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
 use serde_json::{Map, Number, Value};
 
@@ -18,6 +19,8 @@ pub(super) enum NotStrict {
     DuplicateKey,
     /// It is nested more than 128 levels deep.
     Depth,
+    /// It has more values than any tool call: each takes many times the memory of the two bytes it can be written in.
+    Values,
 }
 
 impl NotStrict {
@@ -28,17 +31,25 @@ impl NotStrict {
             Self::Syntax => "is not valid JSON",
             Self::DuplicateKey => "has an object with the same key twice",
             Self::Depth => "is nested too deeply",
+            Self::Values => "has too many values",
         }
     }
 }
+
+/// The most values that are read, those in lists and objects counted.
+const MOST_VALUES: usize = 2_000_000;
 
 /// Reads one JSON value.
 pub(super) fn parse(bytes: &[u8]) -> Result<Value, NotStrict> {
     let repaired = replace_lone_surrogates(bytes);
     let text = std::str::from_utf8(&repaired).map_err(|_| NotStrict::Encoding)?;
-    match serde_json::from_str::<Unique>(text) {
-        Ok(Unique(value)) => Ok(value),
+    let left = Cell::new(MOST_VALUES);
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = Unique { left: &left }.deserialize(&mut reader);
+    match value.and_then(|value| reader.end().map(|()| value)) {
+        Ok(value) => Ok(value),
         Err(error) => Err(match error.classify() {
+            Category::Data if left.get() == 0 => NotStrict::Values,
             Category::Data => NotStrict::DuplicateKey,
             Category::Syntax if error.to_string().starts_with("recursion limit") => NotStrict::Depth,
             Category::Syntax | Category::Eof | Category::Io => NotStrict::Syntax,
@@ -47,17 +58,25 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Value, NotStrict> {
 }
 
 /// A value in which no object has a key twice. Depth is limited by the reader of `serde_json`.
-struct Unique(Value);
+#[derive(Clone, Copy)]
+struct Unique<'a> {
+    /// How many values there may still be.
+    left: &'a Cell<usize>,
+}
 
-impl<'de> Deserialize<'de> for Unique {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(UniqueVisitor).map(Unique)
+impl<'de> DeserializeSeed<'de> for Unique<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.left.set(self.left.get().saturating_sub(1));
+        if self.left.get() == 0 {
+            return Err(D::Error::custom("too many values"));
+        }
+        deserializer.deserialize_any(self)
     }
 }
 
-struct UniqueVisitor;
-
-impl<'de> Visitor<'de> for UniqueVisitor {
+impl<'de> Visitor<'de> for Unique<'_> {
     type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -94,7 +113,7 @@ impl<'de> Visitor<'de> for UniqueVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Unique(item)) = items.next_element()? {
+        while let Some(item) = items.next_element_seed(self)? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -103,7 +122,7 @@ impl<'de> Visitor<'de> for UniqueVisitor {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(key) = members.next_key::<String>()? {
-            let Unique(value) = members.next_value()?;
+            let value = members.next_value_seed(self)?;
             if object.insert(key, value).is_some() {
                 return Err(A::Error::custom("duplicate key"));
             }
@@ -181,6 +200,9 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(parse(text), Err(*expected), "{}", String::from_utf8_lossy(text));
         }
+        let many = |count: usize| [b"[".as_slice(), &b"1,".repeat(count), b"1]"].concat();
+        assert!(parse(&many(1_000_000)).is_ok());
+        assert_eq!(parse(&many(2_000_000)), Err(NotStrict::Values));
         assert!(parse(&nested(127)).is_ok());
         assert_eq!(parse(&nested(129)), Err(NotStrict::Depth));
         assert_eq!(parse(&nested(1_000_000)), Err(NotStrict::Depth));

@@ -49,6 +49,12 @@ pub enum LogError {
         /// How long it is.
         found: u64,
     },
+    /// The file is not where it was: it was removed, moved away or replaced.
+    #[error("the findings log `{}` was removed or replaced while it was open", path.display())]
+    Gone {
+        /// Where it was.
+        path: PathBuf,
+    },
     /// The end of a log was appended as if it were a finding.
     #[error("the last entry of the findings log `{}` cannot be appended as a finding", path.display())]
     NotAFinding {
@@ -66,6 +72,7 @@ impl LogError {
             Self::Broken { .. } => "findings-log-broken",
             Self::Sealed { .. } => "findings-log-sealed",
             Self::Changed { .. } => "findings-log-changed",
+            Self::Gone { .. } => "findings-log-gone",
             Self::NotAFinding { .. } => "findings-log-not-a-finding",
         }
     }
@@ -79,6 +86,7 @@ pub(super) enum Fault {
     Broken(Broken),
     Sealed,
     Changed { expected: u64, found: u64 },
+    Gone,
 }
 
 impl Fault {
@@ -90,6 +98,7 @@ impl Fault {
             Self::Broken(broken) => LogError::Broken { path, broken },
             Self::Sealed => LogError::Sealed { path },
             Self::Changed { expected, found } => LogError::Changed { path, expected, found },
+            Self::Gone => LogError::Gone { path },
         }
     }
 }

@@ -1,9 +1,12 @@
 //! Looks for changes in a log.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 use super::entry::{Chained, SEED};
 use super::error::LogError;
@@ -149,7 +152,12 @@ impl fmt::Display for Problem {
 /// Looks for changes in the log at `path`. With `expected_head`, the last hash must be that one.
 pub fn verify(path: &Path, expected_head: Option<&str>) -> Result<Verdict, LogError> {
     let failed = |source| LogError::Io { path: path.to_owned(), source };
-    let file = File::open(path).map_err(failed)?;
+    // Without waiting: a FIFO in the place of a log would never be opened.
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+    }
     let mut chain = Chain::default();
     chain.read(&mut BufReader::with_capacity(1 << 16, file)).map_err(failed)?;
     Ok(chain.verdict(expected_head))
@@ -162,6 +170,40 @@ pub fn verify_bytes(log: &[u8], expected_head: Option<&str>) -> Verdict {
         chain.line(line);
     }
     chain.verdict(expected_head)
+}
+
+/// An entry in the one spelling that entries have.
+fn read_line(line: &[u8]) -> Result<Chained, Problem> {
+    if u64::try_from(line.len()).is_ok_and(|length| length > LONGEST_LINE) {
+        return Err(Problem::TooLong);
+    }
+    let text = line.strip_suffix(b"\n").ok_or(Problem::Unfinished)?;
+    if text.trim_ascii().is_empty() {
+        return Err(Problem::Blank);
+    }
+    let chained = Chained::read(text).map_err(|_| Problem::NotAnEntry)?;
+    if chained.line().as_bytes() == line { Ok(chained) } else { Err(Problem::Respelled) }
+}
+
+fn check_hash(chained: &Chained) -> Result<(), Problem> {
+    if chained.hash == chained.entry.hash(&chained.prev_hash) { Ok(()) } else { Err(Problem::WrongHash) }
+}
+
+/// Looks at the last line of a log by itself: whether it is an entry as it was written, and the first one if and only if it
+/// is the only one. What is before it is not looked at.
+pub(super) fn last_line(line: &[u8], is_only: bool) -> Result<Chained, Broken> {
+    let check = || {
+        let chained = read_line(line)?;
+        check_hash(&chained)?;
+        match (is_only, chained.seq == 0, chained.prev_hash == SEED) {
+            (true, true, true) | (false, false, false) => Ok(chained),
+            (true, false, _) | (false, true, _) => Err(Problem::WrongNumber { found: chained.seq }),
+            (true, true, false) | (false, false, true) => Err(Problem::NotChained),
+        }
+    };
+    // The number of the line is what it says itself, as far as it can be read.
+    let at = || Chained::read(line.trim_ascii()).map_or(0, |chained| chained.seq);
+    check().map_err(|problem| Broken { at: at(), problem })
 }
 
 /// A chain as far as it was read.
@@ -206,26 +248,14 @@ impl Chain {
         if self.sealed {
             return Err(Problem::AfterSeal);
         }
-        if u64::try_from(line.len()).is_ok_and(|length| length > LONGEST_LINE) {
-            return Err(Problem::TooLong);
-        }
-        let text = line.strip_suffix(b"\n").ok_or(Problem::Unfinished)?;
-        if text.trim_ascii().is_empty() {
-            return Err(Problem::Blank);
-        }
-        let chained = Chained::read(text).map_err(|_| Problem::NotAnEntry)?;
-        if chained.line().as_bytes() != line {
-            return Err(Problem::Respelled);
-        }
+        let chained = read_line(line)?;
         if chained.prev_hash != self.head() {
             return Err(Problem::NotChained);
         }
         if chained.seq != self.lines {
             return Err(Problem::WrongNumber { found: chained.seq });
         }
-        if chained.hash != chained.entry.hash(&chained.prev_hash) {
-            return Err(Problem::WrongHash);
-        }
+        check_hash(&chained)?;
         if chained.entry.is_seal() && chained.entry.detail != super::seal_detail(self.lines) {
             return Err(Problem::WrongSeal);
         }

@@ -62,12 +62,14 @@ fn decide(shared: &Shared, question: &Question) -> Result<Reply, Denied> {
         return Err(Denied::Flooded);
     }
     let Question { phase, input } = question;
+    let turn = shared.turns.wait();
     let decision = catch_unwind(AssertUnwindSafe(|| (shared.decide)(*phase, input)));
     let Ok(decision) = decision else {
         let finding = Finding::new(&DECISION_FAILED, None, "the check ended in a fault of the program");
         record(shared, question, &[Recorded { finding, action: Action::Block }])?;
         return Err(Denied::Fault);
     };
+    drop(turn);
     record(shared, question, &decision.recorded)?;
     Ok(decision.into())
 }

@@ -26,7 +26,7 @@ impl Denied {
         }
     }
 
-    /// What the hook prints. For output it ends the run: a block alone would not keep the output from the model.
+    /// What the hook prints. For output it ends the run: a block alone is not known to keep output from a model.
     pub(super) fn reply(self, phase: HookPhase) -> Reply {
         failure(phase, self.reason()).into()
     }

@@ -1,6 +1,6 @@
 //! The directory and the socket of a service.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, PermissionsExt as _};
@@ -18,19 +18,42 @@ const MOUNT: &str = "channel";
 /// The longest path that fits into the address of a socket, with the zero at its end.
 const LONGEST_ADDRESS: usize = 107;
 
-/// Makes the directory to mount, and listens in it.
-pub(super) fn open(directory: &Path) -> Result<(PathBuf, UnixListener), ServiceError> {
-    let mount = directory.join(MOUNT);
-    let listener = listen(directory, &mount)
-        .map_err(|source| ServiceError::Socket { path: mount.join(SOCKET), source })?;
-    Ok((mount, listener))
+/// Where a service is open.
+#[derive(Debug)]
+pub(super) struct Opened {
+    /// The directory to mount.
+    pub(super) mount: PathBuf,
+    pub(super) listener: UnixListener,
+    /// The directory, locked: a second service in it would take the socket away from the first, and answer its sandbox by
+    /// another configuration.
+    pub(super) claim: File,
 }
 
-fn listen(directory: &Path, mount: &Path) -> io::Result<UnixListener> {
+/// Makes the directory to mount, and listens in it.
+pub(super) fn open(directory: &Path) -> Result<Opened, ServiceError> {
+    let mount = directory.join(MOUNT);
+    let failed = |source| ServiceError::Socket { path: mount.join(SOCKET), source };
+    let claim = claim(directory).map_err(failed)?;
+    let listener = listen(&mount).map_err(failed)?;
+    Ok(Opened { mount, listener, claim })
+}
+
+fn claim(directory: &Path) -> io::Result<File> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    if fs::metadata(directory)?.permissions().mode() & 0o077 != 0 {
+    let claim = File::open(directory)?;
+    if claim.metadata()?.permissions().mode() & 0o077 != 0 {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may use the directory above it"));
     }
+    match claim.try_lock() {
+        Ok(()) => Ok(claim),
+        Err(TryLockError::WouldBlock) => {
+            Err(io::Error::new(io::ErrorKind::AddrInUse, "another service is running in this directory"))
+        }
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn listen(mount: &Path) -> io::Result<UnixListener> {
     DirBuilder::new().recursive(true).create(mount)?;
     // The sandbox has to pass through it, under a user id of its own; it need not list it.
     fs::set_permissions(mount, Permissions::from_mode(0o711))?;

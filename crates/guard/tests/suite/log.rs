@@ -190,6 +190,123 @@ fn an_interrupted_log_is_continued_and_says_so() {
     assert_eq!(verify(&path, Some(&head)).unwrap(), Verdict::Sealed { entries: 3, head });
 }
 
+fn join(path: &Path) -> Result<FindingsLog, LogError> {
+    FindingsLog::join(path, TRACE.parse().unwrap(), Arc::new(Still))
+}
+
+#[test]
+fn short_lived_writers_add_to_one_chain_and_nothing_else() {
+    let (_directory, path) = place();
+    let names = ["one", "two", "three", "four"];
+    for name in names {
+        join(&path).unwrap().append(Phase::HookPreTool, &finding(name)).unwrap();
+    }
+    let details: Vec<_> = entries(&path).into_iter().map(|chained| chained.entry.detail).collect();
+    assert_eq!(details, names);
+    assert!(matches!(verify(&path, None).unwrap(), Verdict::Unsealed { entries: 4, .. }));
+    fs::write(&path, "").unwrap();
+    join(&path).unwrap().append(Phase::HookPreTool, &finding("again")).unwrap();
+    assert!(matches!(verify(&path, None).unwrap(), Verdict::Unsealed { entries: 1, .. }));
+    join(&path).unwrap().seal().unwrap();
+    assert!(matches!(join(&path), Err(LogError::Sealed { .. })));
+}
+
+#[test]
+fn adding_to_a_log_reads_its_last_line_only() {
+    let (_directory, path) = place();
+    let log = create(&path);
+    for at in 0..200 {
+        log.append(Phase::HostInput, &finding(&format!("number {at}"))).unwrap();
+    }
+    drop(log);
+    let text = fs::read_to_string(&path).unwrap().replace("number 0\"", "nubmer 0\"");
+    fs::write(&path, text).unwrap();
+    join(&path).unwrap().append(Phase::HookPreTool, &finding("last")).unwrap();
+    assert!(matches!(verify(&path, None).unwrap(), Verdict::Broken(broken) if broken.at == 0));
+    assert!(matches!(reopen(&path), Err(LogError::Broken { .. })));
+}
+
+#[test]
+fn nothing_is_added_to_a_last_line_that_is_wrong() {
+    let (_directory, path) = place();
+    let log = create(&path);
+    for name in ["one", "two"] {
+        log.append(Phase::HostInput, &finding(name)).unwrap();
+    }
+    drop(log);
+    let text = fs::read_to_string(&path).unwrap();
+    let (first, second) = text.split_at(text.find('\n').unwrap() + 1);
+    let cases = [
+        (text.replace("two", "owt"), Problem::WrongHash),
+        (text.replace("\"seq\":1,", "\"seq\": 1,"), Problem::Respelled),
+        (second.to_owned(), Problem::WrongNumber { found: 1 }),
+        (format!("{second}{first}"), Problem::WrongNumber { found: 0 }),
+        (format!("{text}\n"), Problem::Blank),
+        (format!("{text}x\n"), Problem::NotAnEntry),
+        (format!("{text}{}\n", "x".repeat(2 << 20)), Problem::TooLong),
+    ];
+    for (changed, problem) in cases {
+        fs::write(&path, &changed).unwrap();
+        match join(&path) {
+            Err(LogError::Broken { broken, .. }) => assert_eq!(broken.problem, problem),
+            other => panic!("{problem:?}: {other:?}"),
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), changed, "what is broken is left as it is");
+    }
+    fs::write(&path, format!("{text}{{\"seq\":2")).unwrap();
+    drop(join(&path).unwrap());
+    let last = entries(&path).pop().unwrap();
+    assert_eq!((last.seq, last.entry.rule.as_str()), (2, "log_reopened"));
+}
+
+#[test]
+fn processes_that_start_a_log_at_the_same_time_share_it() {
+    let (_directory, path) = place();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    let log = loop {
+                        match join(&path) {
+                            Err(LogError::InUse { .. }) => std::thread::yield_now(),
+                            other => break other.unwrap(),
+                        }
+                    };
+                    log.append(Phase::HookPreTool, &finding("x")).unwrap();
+                }
+            });
+        }
+    });
+    assert!(matches!(verify(&path, None).unwrap(), Verdict::Unsealed { entries: 200, .. }));
+}
+
+#[test]
+fn nothing_is_written_to_a_log_that_is_not_there_any_more() {
+    let (directory, path) = place();
+    let log = create(&path);
+    log.append(Phase::HostInput, &finding("one")).unwrap();
+    let aside = directory.path().join("aside");
+    fs::rename(&path, &aside).unwrap();
+    assert!(matches!(log.append(Phase::HostInput, &finding("two")), Err(LogError::Gone { .. })));
+    fs::copy(&aside, &path).unwrap();
+    assert!(matches!(log.append(Phase::HostInput, &finding("two")), Err(LogError::Gone { .. })));
+    assert!(matches!(log.seal(), Err(LogError::Gone { .. })));
+    assert_eq!(entries(&aside).len(), 1);
+}
+
+#[test]
+fn what_is_no_file_is_no_log_and_nobody_waits_for_it() {
+    let (directory, _) = place();
+    for path in [directory.path(), Path::new("/dev/full"), Path::new("/dev/null")] {
+        assert!(matches!(join(path), Err(LogError::Io { .. })), "{path:?}");
+        assert!(matches!(verify(path, None), Err(LogError::Io { .. })), "{path:?}");
+    }
+    let fifo = directory.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    assert!(matches!(join(&fifo), Err(LogError::Io { .. })));
+    assert!(matches!(verify(&fifo, None), Err(LogError::Io { .. })));
+}
+
 #[test]
 fn a_broken_log_is_not_continued() {
     let (_directory, path) = place();

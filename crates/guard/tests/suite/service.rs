@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fullsend_guard::hook::{Decision, HookPhase};
@@ -184,6 +185,53 @@ fn what_cannot_be_recorded_does_not_pass() {
     assert!(denied.stderr.contains("could not be recorded"), "{denied:?}");
     let counts = served.service.stop();
     assert_eq!(counts, Counts { answered: 2, denied: 1, entries: 1, ..Counts::default() });
+}
+
+#[test]
+fn no_more_questions_are_decided_at_a_time_than_the_limit_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = create(&directory.path().join("findings.jsonl"));
+    let (deciding, most) = (AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
+    let seen = Arc::clone(&most);
+    let decide = move |_: HookPhase, _: &[u8]| {
+        seen.fetch_max(deciding.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(5));
+        deciding.fetch_sub(1, Ordering::SeqCst);
+        Decision::default()
+    };
+    let limits = Limits { decisions: 2, ..Limits::default() };
+    let config = ServiceConfig { directory: directory.path().join("hooks"), limits };
+    let service = Service::start(config, Arc::new(decide), log).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                assert_eq!(ask(&service.socket(), HookPhase::PreTool, b"{}", PATIENCE).unwrap().exit, 0)
+            });
+        }
+    });
+    assert!((1..=2).contains(&most.load(Ordering::SeqCst)));
+    assert_eq!(service.stop().answered, 16);
+}
+
+#[test]
+fn a_log_that_is_taken_away_denies() {
+    let served = Served::new(Limits::default());
+    assert_eq!(served.ask("bad").stderr, "no");
+    fs::remove_file(served.log.path()).unwrap();
+    assert!(served.ask("bad").stderr.contains("could not be recorded"));
+    assert_eq!(served.service.stop().denied, 1);
+}
+
+#[test]
+fn a_directory_has_one_service_at_a_time() {
+    let served = Served::new(Limits::default());
+    let directory = served.service.mount().parent().unwrap().to_owned();
+    let Err(ServiceError::Socket { source, .. }) = start_in(directory.clone(), &served.log) else { panic!() };
+    assert_eq!(source.kind(), std::io::ErrorKind::AddrInUse);
+    assert_eq!(served.ask("{}").exit, 0, "the first still answers");
+    let Served { service, log, directory: _kept } = served;
+    let _counts = service.stop();
+    let _counts = start_in(directory, &log).unwrap().stop();
 }
 
 #[test]

@@ -1,22 +1,33 @@
 //! The answer to one hook call: whatever happens, there is one, and without a decision it is no.
 
+use std::error::Error as _;
+use std::fs::OpenOptions;
 use std::io::{self, Read as _, Write as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use fullsend_guard::hook::{Decision, Hook, HookConfig, HookFile, HookPhase, MAX_INPUT_BYTES, failure};
 use fullsend_guard::log::{LogError, Place};
 use fullsend_guard::{FindingsLog, SystemClock, TraceId, service};
+use rustix::fs::OFlags;
 
 use crate::exit::Exit;
 
 /// What is read and thrown away of input that is too long, so that whoever writes it can finish.
 const DRAINED: u64 = 64 * 1024 * 1024;
 
-/// How long to wait for a service or a log. Well below the time after which runtimes go on without an answer.
+/// How long to wait for a service or a log.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// When there has to be an answer, whatever is waited for: a service, a log, the end of the input. Well below the time after
+/// which runtimes go on without one.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The longest configuration.
+const LONGEST_CONFIG: u64 = 4 << 20;
 
 /// How long to wait before another try.
 const PAUSE: Duration = Duration::from_millis(3);
@@ -25,17 +36,42 @@ const PAUSE: Duration = Duration::from_millis(3);
 pub(super) fn answer(phase: HookPhase, config: Result<&Path, &str>) -> Exit {
     // What a panic says could quote the input, which is not to be trusted.
     std::panic::set_hook(Box::new(|_| {}));
-    let decided = catch_unwind(AssertUnwindSafe(|| decide(phase, config)));
-    let decision = match decided {
+    let config = config.map(Path::to_owned).map_err(str::to_owned);
+    let decision = match in_time(DEADLINE, move || decide(phase, config)) {
         Ok(Ok(decision)) => decision,
         Ok(Err(problem)) => failure(phase, &problem),
-        Err(_) => failure(phase, "the hook failed"),
+        Err(Unfinished::Panicked) => failure(phase, "the hook failed"),
+        Err(Unfinished::Late) => failure(phase, "the hook was not ready in time"),
     };
     let written = print(&decision);
     match (decision.exit, written) {
         (0, Ok(())) => Exit::Done,
         // What was to be said could not be said, so that the call must not go on as if it had been.
         (0, Err(_)) | (1.., _) => Exit::Command(2),
+    }
+}
+
+/// Why there is no result.
+#[derive(Debug, PartialEq, Eq)]
+enum Unfinished {
+    Panicked,
+    Late,
+}
+
+/// What `work` returns, if it does so in time. Otherwise it is left behind, and ends with the process.
+fn in_time<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Unfinished> {
+    let (sender, receiver) = mpsc::channel();
+    let start = std::thread::Builder::new().spawn(move || {
+        let _nobody_waits_any_more = sender.send(work());
+    });
+    match start.map(|_left_alone| receiver.recv_timeout(limit)) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(RecvTimeoutError::Timeout)) => Err(Unfinished::Late),
+        // A panic drops the sender. Without a thread there is no result either.
+        Ok(Err(RecvTimeoutError::Disconnected)) | Err(_) => Err(Unfinished::Panicked),
     }
 }
 
@@ -46,8 +82,8 @@ fn print(decision: &Decision) -> io::Result<()> {
     stdout.flush()
 }
 
-fn decide(phase: HookPhase, config: Result<&Path, &str>) -> Result<Decision, String> {
-    let file = config.map_err(str::to_owned).and_then(read_config);
+fn decide(phase: HookPhase, config: Result<PathBuf, String>) -> Result<Decision, String> {
+    let file = config.and_then(|path| read_config(&path));
     let limit = match &file {
         Ok(HookFile::Decide(config)) => config.limits.max_input_bytes,
         Ok(HookFile::Ask(ask)) => ask.limits.max_input_bytes,
@@ -83,7 +119,10 @@ fn record(config: &HookConfig, phase: HookPhase, input: &[u8], decision: &Decisi
     let place = Place { phase: phase.into(), tool: tool.as_deref(), path: None };
     open_log(path, config.trace_id.as_deref())
         .and_then(|log| log.append_all(place, &decision.recorded))
-        .map_err(|error| format!("the findings of this call cannot be recorded: {error}"))
+        .map_err(|error| {
+            let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+            format!("the findings of this call cannot be recorded: {error}{cause}")
+        })
 }
 
 /// Opens the log, waiting for hooks of other calls that write to it.
@@ -91,14 +130,7 @@ fn open_log(path: &Path, trace_id: Option<&str>) -> Result<FindingsLog, LogError
     let trace_id = trace_id.and_then(|id| id.parse().ok()).unwrap_or_else(TraceId::generate);
     let give_up = Instant::now() + PATIENCE;
     loop {
-        let clock = Arc::new(SystemClock);
-        let opened = match FindingsLog::create(path, trace_id.clone(), clock.clone()) {
-            Err(LogError::Io { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {
-                FindingsLog::open_existing(path, trace_id.clone(), clock)
-            }
-            other => other,
-        };
-        match opened {
+        match FindingsLog::join(path, trace_id.clone(), Arc::new(SystemClock)) {
             Err(LogError::InUse { .. }) if Instant::now() < give_up => std::thread::sleep(PAUSE),
             other => return other,
         }
@@ -107,9 +139,28 @@ fn open_log(path: &Path, trace_id: Option<&str>) -> Result<FindingsLog, LogError
 
 pub(super) fn read_config(path: &Path) -> Result<HookFile, String> {
     let shown = path.display();
-    let text = std::fs::read_to_string(path)
+    let text = read_file(path)
         .map_err(|error| format!("the hook's configuration `{shown}` cannot be read: {error}"))?;
     HookFile::parse(&text).map_err(|error| format!("the hook's configuration is wrong: {shown}:{error}"))
+}
+
+/// A file of text that is not too long, opened without waiting: a FIFO in its place would never be opened.
+fn read_file(path: &Path) -> io::Result<String> {
+    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(LONGEST_CONFIG + 1).read_to_string(&mut text)?;
+    if u64::try_from(text.len()).is_ok_and(|length| length <= LONGEST_CONFIG) {
+        return Ok(text);
+    }
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {LONGEST_CONFIG} bytes")))
 }
 
 /// Standard input, up to one byte more than the limit.
@@ -126,4 +177,20 @@ fn read_input(limit: usize) -> Result<Vec<u8>, String> {
         let _too_long_anyway = io::copy(&mut stdin.take(DRAINED), &mut io::sink());
     }
     Ok(input)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Unfinished, in_time};
+
+    #[test]
+    fn what_panics_or_never_ends_is_not_waited_for() {
+        let long = Duration::from_secs(60);
+        assert_eq!(in_time(long, || 7), Ok(7));
+        assert_eq!(in_time::<()>(long, || panic!("told to")), Err(Unfinished::Panicked));
+        let forever = || std::thread::sleep(Duration::from_secs(600));
+        assert_eq!(in_time(Duration::from_millis(10), forever), Err(Unfinished::Late));
+    }
 }

@@ -1,5 +1,7 @@
 //! `fullsend hook config`: what a harness asks hooks to check.
 
+mod canary;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
@@ -21,7 +23,7 @@ pub(super) fn run(args: &HookConfigArgs, output: &mut Output) -> Result<Exit> {
     let config = match &args.harness {
         Some(name) => of_harness(args, name, output)?,
         None => {
-            let checks = checks(Some(&Security::default()), args.tirith.as_deref(), Vec::new())?;
+            let checks = checks(&Security::default(), args, Vec::new(), output)?;
             HookConfig { runtime: args.runtime.into(), checks, ..HookConfig::default() }
         }
     };
@@ -53,7 +55,7 @@ fn of_harness(args: &HookConfigArgs, name: &str, output: &mut Output) -> Result<
         let message = format!("the base `{}` is remote and is not fetched here", base.value);
         return Err(Advice::new(message, "write the `security` block into the harness itself").into());
     }
-    let checks = checks(harness.security.as_ref(), args.tirith.as_deref(), tools)?;
+    let checks = checks(&harness.security.clone().unwrap_or_default(), args, tools, output)?;
     Ok(HookConfig { runtime: args.runtime.into(), checks, ..HookConfig::default() })
 }
 
@@ -72,9 +74,12 @@ fn tools(library: &mut Library, harness: &HarnessFile, problems: &mut Vec<Diagno
 }
 
 /// What a `security` block asks for. Every key is named here, so that none can be read and forgotten.
-fn checks(security: Option<&Security>, tirith: Option<&Path>, tools: Vec<String>) -> Result<Checks> {
-    let default = Security::default();
-    let security = security.unwrap_or(&default);
+fn checks(
+    security: &Security,
+    args: &HookConfigArgs,
+    tools: Vec<String>,
+    output: &mut Output,
+) -> Result<Checks> {
     let hooks = security.sandbox_hooks.clone().unwrap_or_default();
     let SandboxHooks {
         command_pretool,
@@ -89,15 +94,15 @@ fn checks(security: Option<&Security>, tirith: Option<&Path>, tools: Vec<String>
     } = hooks;
     let on = is_on(security.enabled.as_ref());
     let canary = on && security.canary.as_ref().is_none_or(|canary| is_on(canary.enabled.as_ref()));
+    let (pre, post) = (canary && is_on(canary_pretool.as_ref()), canary && is_on(canary_posttool.as_ref()));
+    let places = security.canary.clone().unwrap_or_default();
+    let tokens =
+        if pre || post { canary::tokens(&places, args.canary_file.as_deref(), output)? } else { Vec::new() };
     Ok(Checks {
         command: command(command_pretool.unwrap_or_default(), on),
-        tirith: ask_tirith(tirith_hook.unwrap_or_default(), on, tirith)?,
+        tirith: ask_tirith(tirith_hook.unwrap_or_default(), on, args.tirith.as_deref())?,
         ssrf: SsrfCheck { enabled: on && is_on(ssrf_pretool.as_ref()), ..SsrfCheck::default() },
-        canary: CanaryCheck {
-            pre: canary && is_on(canary_pretool.as_ref()),
-            post: canary && is_on(canary_posttool.as_ref()),
-            tokens: Vec::new(),
-        },
+        canary: CanaryCheck { pre, post, tokens },
         tool_allowlist: allowlist(tool_allowlist_pretool.unwrap_or_default(), on, tools)?,
         suppress: on && is_on(context_suppress_posttool.as_ref()),
         unicode: on && is_on(unicode_posttool.as_ref()),

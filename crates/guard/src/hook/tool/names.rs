@@ -1,6 +1,7 @@
 //! What each runtime calls its tools.
 
 use super::{Runtime, ToolKind};
+use crate::fold::Folded;
 
 type Names = &'static [(&'static str, ToolKind)];
 
@@ -23,35 +24,35 @@ const CLAUDE: Names = &[
     ("Write", ToolKind::Write),
 ];
 
+/// As in opencode 1.18.33. Tools of servers are `server_tool` there, which no name tells from others.
 const OPENCODE: Names = &[
+    ("apply_patch", ToolKind::Edit),
     ("bash", ToolKind::Shell),
-    ("codesearch", ToolKind::WebSearch),
     ("edit", ToolKind::Edit),
     ("glob", ToolKind::List),
     ("grep", ToolKind::Search),
-    ("list", ToolKind::List),
-    ("multiedit", ToolKind::Edit),
-    ("patch", ToolKind::Edit),
+    ("lsp", ToolKind::Search),
+    ("plan_exit", ToolKind::Other),
+    ("question", ToolKind::Other),
     ("read", ToolKind::Read),
     ("skill", ToolKind::Skill),
     ("task", ToolKind::Delegate),
+    ("todowrite", ToolKind::Other),
     ("webfetch", ToolKind::Fetch),
     ("websearch", ToolKind::WebSearch),
     ("write", ToolKind::Write),
 ];
 
+/// As in Codex 0.166.0, and what earlier versions called a shell. Hooks of Codex see every shell as `Bash`.
 const CODEX: Names = &[
+    ("Bash", ToolKind::Shell),
     ("apply_patch", ToolKind::Edit),
-    ("container.exec", ToolKind::Shell),
     ("exec_command", ToolKind::Shell),
-    ("grep_files", ToolKind::Search),
-    ("list_dir", ToolKind::List),
     ("local_shell", ToolKind::Shell),
-    ("read_file", ToolKind::Read),
     ("shell", ToolKind::Shell),
     ("shell_command", ToolKind::Shell),
     ("spawn_agent", ToolKind::Delegate),
-    ("unified_exec", ToolKind::Shell),
+    ("update_plan", ToolKind::Other),
     ("view_image", ToolKind::Image),
     ("web_search", ToolKind::WebSearch),
     // What is typed into a shell that already runs is a command too.
@@ -101,8 +102,16 @@ pub(super) fn exact(runtime: Runtime, name: &str) -> Option<ToolKind> {
     of_runtime(runtime).iter().find(|(known, _)| *known == name).map(|(_, kind)| kind.clone())
 }
 
-/// What `name` means in any vocabulary, in any case. A shell in one of them is taken for a shell.
+/// What `name` means in any vocabulary: in any case, in letters that look alike, with blanks around it or the name of a
+/// group before it, as in `functions.shell`. A shell in one of them is taken for a shell.
 pub(super) fn anywhere(name: &str) -> Option<ToolKind> {
+    let folded = Folded::new(name).into_text();
+    let name = folded.trim_matches(|character: char| !character.is_ascii_alphanumeric());
+    let last = name.rsplit(['.', ':', '/', ' ']).next().filter(|last| *last != name);
+    look_up(name).or_else(|| look_up(last?).filter(|kind| *kind == ToolKind::Shell))
+}
+
+fn look_up(name: &str) -> Option<ToolKind> {
     let matching = || {
         let all = [CLAUDE, OPENCODE, CODEX, NATIVE, ELSEWHERE];
         all.into_iter().flatten().filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, kind)| kind)

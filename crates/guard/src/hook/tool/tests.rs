@@ -8,7 +8,9 @@ fn names_mean_what_their_runtime_says() {
         (Runtime::Claude, "Task", ToolKind::Delegate),
         (Runtime::Claude, "WebFetch", ToolKind::Fetch),
         (Runtime::OpenCode, "webfetch", ToolKind::Fetch),
-        (Runtime::OpenCode, "patch", ToolKind::Edit),
+        (Runtime::OpenCode, "apply_patch", ToolKind::Edit),
+        (Runtime::Codex, "Bash", ToolKind::Shell),
+        (Runtime::Codex, "container.exec", ToolKind::Shell),
         (Runtime::Codex, "exec_command", ToolKind::Shell),
         (Runtime::Codex, "write_stdin", ToolKind::Shell),
         (Runtime::Codex, "view_image", ToolKind::Image),
@@ -25,7 +27,25 @@ fn names_mean_what_their_runtime_says() {
 #[test]
 fn no_spelling_of_a_shell_is_anything_else() {
     for runtime in Runtime::ALL {
-        for name in ["bash", "Bash", "BASH", "shell", "exec_command", "Local_Shell", "PowerShell", "sh"] {
+        for name in [
+            "bash",
+            "Bash",
+            "BASH",
+            "shell",
+            "exec_command",
+            "Local_Shell",
+            "PowerShell",
+            "sh",
+            "Bash ",
+            "\tbash\n",
+            "Ваsh",
+            "B\u{200b}ash",
+            "Ｂａｓｈ",
+            "functions.shell",
+            "functions.exec_command",
+            "tools/bash",
+            "ns:bash",
+        ] {
             assert_eq!(ToolKind::of(runtime, name), ToolKind::Shell, "{name} in {}", runtime.as_str());
         }
     }
@@ -40,5 +60,6 @@ fn tools_of_servers_keep_their_parts() {
     assert_eq!(of("mcp__alone"), ToolKind::Other);
     assert_eq!(of("mcp_é_x"), ToolKind::Other);
     assert!(of("mcp__box__run_command").is_shell());
+    assert!(of("mcp__box__Ваsh").is_shell());
     assert!(!of("mcp__box__get").is_shell());
 }

@@ -33,6 +33,20 @@ fn calls_that_carry_the_token_are_denied() {
 }
 
 #[test]
+fn tokens_in_pieces_are_found() {
+    let hook = planted();
+    let pieces = json!(["SEC", "RET_", "CAN", "ARY", "_xyz"]);
+    assert_eq!(before(&hook, &json!({"tool_name": "Write", "tool_input": {"lines": pieces}})).exit, 2);
+    let names = json!({"a": {"SECRET": {"_CANARY": {"_xyz": 1}}}});
+    let names = json!({"tool_name": "Write", "tool_input": names["a"]});
+    assert_eq!(before(&hook, &names).exit, 2);
+    let output = after(&hook, &json!({"tool_name": "Read", "tool_response": {"lines": pieces}}));
+    assert_eq!((output.exit, &reply(&output)["continue"]), (2, &json!(false)));
+    assert_eq!(recorded(&output), [("canary_leak", "block"), ("uncleanable_output", "block")]);
+    assert_silent(&after(&hook, &json!({"tool_name": "Read", "tool_response": {"lines": ["SEC", "RET"]}})));
+}
+
+#[test]
 fn without_a_token_or_its_check_nothing_is_looked_for() {
     let call = json!({"tool_name": "Write", "tool_input": {"content": TOKEN}, "tool_result": TOKEN});
     assert_silent(&before(&hook(Checks::default()), &call));

@@ -155,6 +155,17 @@ fn images_stay_byte_for_byte_and_text_beside_them_does_not() {
 }
 
 #[test]
+fn output_of_very_many_texts_is_no_problem() {
+    let mut checks = Checks::default();
+    checks.canary.tokens = vec!["SECRET_CANARY_xyz".to_owned()];
+    let many = vec!["abc"; 100_000];
+    assert_silent(&after(&hook(checks.clone()), &json!({"tool_name": "X", "tool_result": many})));
+    let names: serde_json::Map<String, Value> =
+        (0..50_000).map(|at| (format!("k{at}"), json!("v"))).collect();
+    assert_silent(&after(&hook(checks), &json!({"tool_name": "X", "tool_result": names})));
+}
+
+#[test]
 fn a_long_output_of_unfinished_sequences_is_no_problem() {
     let text = "\u{1b}]AAAA".repeat(10_000);
     let decision = after(&hook(Checks::default()), &json!({"tool_name": "Bash", "tool_result": text}));

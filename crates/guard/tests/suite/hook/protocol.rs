@@ -68,6 +68,35 @@ fn what_is_not_one_plain_object_is_denied_or_withheld() {
 }
 
 #[test]
+fn keys_in_another_spelling_are_denied() {
+    let hook = hook(Checks::default());
+    for key in [
+        "Tool_Name",
+        "toolName",
+        "tool-input",
+        "toolInput",
+        "TOOL_INPUT",
+        "toolresponse",
+        "ToolResult",
+        "hookEventName",
+    ] {
+        let input = json!({"tool_name": "Bash", (key): "x"}).to_string();
+        for phase in PHASES {
+            let decision = hook.decide(phase, input.as_bytes());
+            assert_eq!(
+                (decision.exit, recorded(&decision)),
+                (2, vec![("malformed_input", "block")]),
+                "{key}"
+            );
+            assert!(decision.stderr.contains("almost, but not"), "{}", decision.stderr);
+        }
+    }
+    let claude =
+        json!({"session_id": "a", "cwd": "/", "tool_use_id": "x", "tool_name": "Read", "tool_inputs": 1});
+    assert_silent(&before(&hook, &claude));
+}
+
+#[test]
 fn each_phase_takes_its_own_event_only() {
     let hook = hook(Checks::default());
     let event = |name: &str| json!({"hook_event_name": name, "tool_name": "Read"}).to_string();
