@@ -28,6 +28,7 @@ mod value;
 use std::ops::ControlFlow;
 
 use assign::Assignments;
+use cookie::Cookies;
 use encoded::Percents;
 use hit::{Hit, Hits};
 use run::Runs;
@@ -169,7 +170,7 @@ fn look_once(text: &str) -> Vec<Hit> {
 /// Looks at running text. `percent` is called with the places of percent signs.
 fn scan_text<F: FnMut(Hit)>(text: &str, mut percent: impl FnMut(&str, usize, &mut F), found: &mut F) {
     let (mut runs, mut assignments, mut covered) = (Runs::default(), Assignments::default(), 0);
-    let keys = pem::Keys::new(text);
+    let (keys, mut cookies) = (pem::Keys::new(text), Cookies::default());
     let _all_seen = anchor::each(text.as_bytes(), |at, kind| {
         let hit = match kind {
             // One token may hold the prefix of another; it is one secret.
@@ -194,7 +195,7 @@ fn scan_text<F: FnMut(Hit)>(text: &str, mut percent: impl FnMut(&str, usize, &mu
             Kind::RedisPassword => option::find_auth(text, at, &mut runs),
             Kind::User(length) => option::find_user(text, at + length, &mut runs),
             Kind::Cookie => {
-                cookie::each_in_header(text, at, &mut *found);
+                cookies.each(text, at, &mut *found);
                 None
             }
             Kind::Percent => {

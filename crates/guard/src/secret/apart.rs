@@ -2,6 +2,7 @@
 
 use super::assign::Value;
 use super::check::{self, Randomness};
+use super::run::Class;
 use super::value::Written;
 use crate::finding::Span;
 
@@ -109,7 +110,7 @@ fn pair(text: &str, at: usize) -> Option<Value> {
     let rest = rest.strip_prefix([':', '='])?.trim_start_matches(' ');
     let start = text.len() - rest.len();
     string(text, start).or_else(|| {
-        let length = rest.bytes().take(LONGEST).take_while(|byte| super::run::Class::Bare.has(*byte)).count();
+        let length = rest.bytes().take(LONGEST).take_while(|byte| Class::Listed.has(*byte)).count();
         let span = Span::new(start, start + length);
         Some(Value { span, written: Written::Spaced })
     })

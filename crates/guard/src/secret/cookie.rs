@@ -16,21 +16,33 @@ pub(super) fn is_name(name: &str) -> bool {
     name.eq_ignore_ascii_case("cookie") || name.eq_ignore_ascii_case("set-cookie")
 }
 
-/// Calls `found` with the sessions in the header whose name has the word `cookie` at `at`.
-pub(super) fn each_in_header(text: &str, at: usize, found: impl FnMut(Hit)) {
-    let Some(rest) = text.get(at + "cookie".len()..) else { return };
+/// Looks through headers, one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Cookies {
+    /// Where the last header ended: in one full of the word `cookie` not every word begins another.
+    done: usize,
+}
+
+impl Cookies {
+    /// Calls `found` with the sessions in the header whose name has the word `cookie` at `at`.
+    pub(super) fn each(&mut self, text: &str, at: usize, mut found: impl FnMut(Hit)) {
+        let Some(start) = (at >= self.done).then(|| value_start(text, at)).flatten() else { return };
+        let rest = text.as_bytes().get(start..).unwrap_or_default();
+        let ends = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'');
+        let end = start + rest.iter().take(LONGEST).position(ends).unwrap_or(rest.len().min(LONGEST));
+        self.done = end;
+        each(text.get(start..end).unwrap_or_default(), |hit| found(hit.moved(start)));
+    }
+}
+
+/// Where the value of the header begins whose name has the word `cookie` at `at`.
+fn value_start(text: &str, at: usize) -> Option<usize> {
+    let rest = text.get(at + "cookie".len()..)?;
     let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
-    let Some(rest) = rest.trim_start_matches(' ').strip_prefix(':') else { return };
-    let rest = rest.trim_start_matches(' ');
+    let rest = rest.strip_prefix(' ').unwrap_or(rest).strip_prefix(':')?;
+    let rest = rest.strip_prefix(' ').unwrap_or(rest);
     let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
-    let length = rest
-        .bytes()
-        .take(LONGEST)
-        .position(|byte| matches!(byte, b'\n' | b'\r' | b'"' | b'\''))
-        .unwrap_or(rest.len().min(LONGEST));
-    let start = text.len() - rest.len();
-    let mut found = found;
-    each(rest.get(..length).unwrap_or_default(), |hit| found(hit.moved(start)));
+    Some(text.len() - rest.len())
 }
 
 /// Calls `found` with the sessions in the value of such a header.

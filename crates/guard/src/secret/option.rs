@@ -9,7 +9,7 @@ use crate::finding::Span;
 use crate::severity::Severity;
 
 /// How far before an option its program may stand.
-const FAR: usize = 120;
+const FAR: usize = 80;
 /// The shortest password that is masked.
 const SHORTEST: usize = 4;
 
@@ -44,7 +44,7 @@ const PROGRAMS: [(&str, &str, Takes); 15] = [
 ];
 
 /// The words of the command before `at`.
-fn words_before(text: &str, at: usize) -> impl Iterator<Item = &str> + Clone {
+fn words_before(text: &str, at: usize) -> impl Iterator<Item = &str> {
     let mut from = at.saturating_sub(FAR);
     while !text.is_char_boundary(from) {
         from += 1;
@@ -59,12 +59,9 @@ fn words_before(text: &str, at: usize) -> impl Iterator<Item = &str> + Clone {
 /// The password after ` -p` at `at`.
 pub(super) fn find_password(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
     let mut words = words_before(text, at);
-    let program = |(name, sub, _): &&(&str, &str, Takes)| {
-        let mut after = words.clone().skip_while(|word| word != name).skip(1);
-        words.clone().any(|word| word == *name) && (sub.is_empty() || after.any(|word| word == *sub))
-    };
-    let takes = PROGRAMS.iter().find(program)?.2;
-    words.next()?;
+    let (_, subcommand, takes) =
+        words.find_map(|word| PROGRAMS.iter().find(|(program, _, _)| *program == word))?;
+    (subcommand.is_empty() || words.any(|word| word == *subcommand)).then_some(())?;
     let after = at + " -p".len();
     let attached = !matches!(text.as_bytes().get(after), None | Some(b' ' | b'\n' | b'\r' | b'\t'));
     match (takes, attached) {

@@ -16,12 +16,15 @@ fn is_edge(bytes: &[u8], at: usize) -> bool {
 /// From which width on a line may have been cut by a terminal or a folded text.
 const WRAPPED: usize = 60;
 
+/// Over how many lines a part of a token may go. Without a limit, a text of such lines is read once per line.
+const MOST_WRAPPED: usize = 64;
+
 /// Where a part of a web token ends. A line that is long enough to have been cut goes on in the next, if that one holds
 /// nothing but more of the token and is not longer.
 fn part_end(bytes: &[u8], at: usize, runs: &mut Runs) -> usize {
     let is_token = |byte: &&u8| Class::Dotted.has(**byte);
     let mut end = runs.end(bytes, at, Class::Word);
-    loop {
+    for _ in 0..MOST_WRAPPED {
         let rest = bytes.get(end..).unwrap_or_default();
         let gap =
             rest.iter().take(WRAPPED).take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count();
@@ -50,6 +53,7 @@ fn part_end(bytes: &[u8], at: usize, runs: &mut Runs) -> usize {
             return end;
         }
     }
+    end
 }
 
 /// A JSON web token: three parts, the first of which says how the last was made.

@@ -141,7 +141,7 @@ fn a_private_key_is_as_bad_as_its_surroundings_make_it() {
         ("alone", key.clone(), Critical),
         (
             "beside its certificate",
-            format!("-----BEGIN CERTIFICATE-----\n{line}\n-----END CERTIFICATE-----\n{key}"),
+            format!("-----BEGIN CERTIFICATE-----\n{HEX}\n-----END CERTIFICATE-----\n{key}"),
             Critical,
         ),
         ("printed by a tool", format!("$ cat id\n{key}$ "), Critical),

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use fullsend_guard::Checks;
+use fullsend_guard::{Checks, Pipeline, Scanner as _, SecretScanner, UnicodeScanner};
 
 const NOISE: &str = "k7Qz2mX9vB4tR8wY1pL6sD3fG5hJ0aCeUiOxNbVqWzEr";
 const HEX: &str = "3f9a1c07be52d8463f0e9b7a6c5d41280fa3c7e9b1d2468a9c0e7f5b3d1a2684";
@@ -94,4 +94,73 @@ fn leaves_alone_what_only_looks_like_a_leak() {
     }
     assert!(changed.is_empty(), "{} changed:\n{}", changed.len(), changed.join("\n"));
     assert!(lines(table).count() >= 150);
+}
+
+/// A token with something in it or around it that a reader does not see, or takes for what it replaces.
+const DISGUISED: [&str; 10] = [
+    "glpat-k7Qz2mX9\u{200b}vB4tR8wY1pL6",
+    "gl\u{200d}pat-k7Qz2mX9vB4tR8wY1pL6",
+    "\u{feff}glpat-k7Qz2mX9vB4tR8wY1pL6",
+    "glpat-\u{2060}k7Qz2mX9vB4tR8wY1pL6",
+    "glpat\u{ad}-k7Qz2mX9vB4tR8wY1pL6",
+    "ｇｌｐａｔ－k7Qz2mX9vB4tR8wY1pL6",
+    "ｇlpat-ｋ７Ｑz2mX9vB4tR8wY1pL6",
+    "glpat-k7Qz2mX9\u{e0041}\u{e0042}vB4tR8wY1pL6",
+    "glpat-k7Qz2mX9\u{202e}vB4tR8wY1pL6",
+    "glpat-\u{1b}[31mk7Qz2mX9vB4tR8wY1pL6\u{1b}[0m",
+];
+
+#[test]
+fn what_hides_a_token_is_gone_before_tokens_are_looked_for() {
+    for text in DISGUISED {
+        let json = serde_json::json!({ "said": text }).to_string();
+        for text in [text.to_owned(), format!("the value {text} was used"), json] {
+            let clean = cleaned(&text);
+            assert!(!clean.contains("B4tR8"), "{text:?} became {clean:?}");
+        }
+    }
+}
+
+/// Why the order of the checks is what it is: in the other one every disguise leaks.
+#[test]
+fn in_the_other_order_a_disguised_token_leaks() {
+    for text in DISGUISED.iter().filter(|text| !text.starts_with('\u{feff}')) {
+        let wrong = Pipeline::new(vec![Box::new(SecretScanner::new()), Box::new(UnicodeScanner::new())]);
+        let clean = wrong.run(text).sanitized.map_or_else(|| (*text).to_owned(), Into::into);
+        assert!(clean.contains("B4tR8"), "{text:?} became {clean:?}");
+    }
+}
+
+/// Half a megabyte each of what costs a naive scanner most: one that reads on from every such place reads a hundred
+/// gigabytes.
+#[test]
+fn large_texts_are_read_in_one_go() {
+    let texts = [
+        "!function(e,t){e.key=t.token||\"a\";return e.auth(t)}(this,x);",
+        "%2D",
+        "mysql -p -u -a -p ",
+        "cookie: a=b; ",
+        "cookie:cookie:",
+        "password ",
+        "\"password\" { default ",
+        "password,value:",
+        "eyJhbGciOiJIUzI1NiJ9.\n",
+        "-----BEGIN PRIVATE KEY-----\n",
+        "|KEY|",
+        "  key: |\n",
+        "<password>",
+        "Private-Lines:\n",
+        "postgres://u:x/",
+        "Authorization: A ",
+    ];
+    for part in texts {
+        let scan = SecretScanner::new().scan(&part.repeat(500_000 / part.len()));
+        assert!(scan.edits.is_empty(), "{part}: {:?}", scan.findings.first());
+    }
+    let leaves = format!("[{}1]", "{\"key\":\"a1\"},".repeat(40_000));
+    for text in
+        [leaves, STANDARD.encode(NOISE.repeat(9000)), STANDARD.encode("a harmless text ".repeat(25_000))]
+    {
+        assert!(SecretScanner::new().scan(&text).edits.is_empty());
+    }
 }
