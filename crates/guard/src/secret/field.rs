@@ -95,7 +95,9 @@ fn unknown_scheme(value: &str) -> Option<usize> {
     let (scheme, rest) = value.split_once(' ')?;
     let length = scheme.len() + 1;
     let plain = value.get(..length).is_some_and(may_be_scheme);
-    (plain && !rest.is_empty() && !rest.contains(' ')).then_some(length)
+    // `Digest realm=…` and its like have parameters with names of their own.
+    let lone = !rest.is_empty() && !rest.trim_end_matches('=').contains([' ', '=', '"']);
+    (plain && lone).then_some(length)
 }
 
 /// Whether `text` is a word and a blank, as a scheme that some service made up would be.
