@@ -29,6 +29,7 @@ mod suite {
     mod sandbox_tty;
     mod sandboxed_findings;
     mod scan_context;
+    mod scan_findings;
     mod scan_output;
     mod scan_text;
     mod schema;

@@ -15,6 +15,7 @@ mod suite {
     mod log;
     mod log_tampering;
     mod secret;
+    mod secret_leaks;
     mod service;
     mod service_misuse;
     mod tirith;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueHint};
-use fullsend_guard::{FailMode, Severity};
+use fullsend_guard::{FailMode, Severity, TraceId};
 
 use super::{ReportFormat, RulesArgs, VerifyFindingsArgs};
 
@@ -127,6 +127,12 @@ pub(crate) struct ScanReportArgs {
     /// A file with tokens, one per line, that must not appear anywhere
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) canary_file: Option<PathBuf>,
+    /// A log of findings to append to, as a run keeps one; it is started if it is missing
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) findings: Option<PathBuf>,
+    /// The run that the findings in the log belong to, a UUID; without it a new one
+    #[arg(long, value_name = "ID", requires = "findings")]
+    pub(crate) trace_id: Option<TraceId>,
 }
 
 fn severity() -> impl TypedValueParser<Value = Severity> {

@@ -1,7 +1,9 @@
 //! `fullsend scan`.
 
 mod context;
+mod form;
 mod outputs;
+mod recorder;
 mod rules;
 mod shell;
 mod text;
@@ -13,8 +15,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use fullsend_guard::files::{NOT_TEXT, TOO_LARGE};
+use fullsend_guard::log::Phase;
 use fullsend_guard::{CanaryToken, Checks, Finding, Outcome, Pipeline, Policy};
 
+use self::recorder::Recorder;
 use crate::cli::{ScanCommand, ScanReportArgs};
 use crate::exit::Exit;
 use crate::output::findings::{Report, Source};
@@ -37,15 +41,22 @@ pub(super) fn run(command: ScanCommand, output: &mut Output) -> Result<Exit> {
 struct Scan {
     checks: Checks,
     report: Report,
+    recorder: Option<Recorder>,
 }
 
 impl Scan {
-    fn new(args: &ScanReportArgs) -> Result<Self> {
+    /// A scan of what is looked at in `phase` of a run.
+    fn new(args: &ScanReportArgs, phase: Phase) -> Result<Self> {
         let policy = Policy { fail_mode: args.fail_mode, fail_on: args.fail_on };
         let canaries = args.canary_file.as_deref().map(canaries).transpose()?.unwrap_or_default();
         Ok(Self {
             checks: Checks::default().with_canaries(canaries),
             report: Report::new(policy, args.min_severity),
+            recorder: args
+                .findings
+                .as_deref()
+                .map(|path| Recorder::open(path, args.trace_id.clone(), phase))
+                .transpose()?,
         })
     }
 
@@ -61,8 +72,11 @@ impl Scan {
         self.add(source, text, findings);
     }
 
-    /// Prints the report.
+    /// Records what was found and prints the report.
     fn finish(&self, args: &ScanReportArgs, output: &mut Output) -> Result<Exit> {
+        if let Some(recorder) = &self.recorder {
+            recorder.record(&self.report)?;
+        }
         self.report.print(args.format, output)?;
         Ok(match self.report.outcome() {
             Outcome::Blocked => Exit::Blocked,

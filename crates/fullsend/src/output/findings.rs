@@ -63,6 +63,17 @@ struct Place {
     excerpt: Excerpt,
 }
 
+/// What a finding led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// What was found is gone.
+    Fixed,
+    /// It blocks.
+    Blocks,
+    /// It is only reported.
+    Reported,
+}
+
 /// Something that was not looked at, on purpose.
 #[derive(Debug)]
 pub(crate) struct Skipped {
@@ -159,6 +170,26 @@ impl Report {
         self.outcome
     }
 
+    /// The findings of each source that has some, with the name of the source.
+    pub(crate) fn by_source(
+        &self,
+    ) -> impl Iterator<Item = (String, impl Iterator<Item = (&Finding, State)>)> {
+        self.findings.chunk_by(|one, two| one.source.name() == two.source.name()).map(|findings| {
+            let name = findings.first().map(|first| first.source.name()).unwrap_or_default();
+            (name, findings.iter().map(|reported| (&reported.finding, self.state(reported))))
+        })
+    }
+
+    fn state(&self, reported: &Reported) -> State {
+        if reported.fixed {
+            State::Fixed
+        } else if self.policy.judge([&reported.finding]) == Outcome::Blocked {
+            State::Blocks
+        } else {
+            State::Reported
+        }
+    }
+
     /// Prints the report.
     pub(crate) fn print(&self, format: ReportFormat, output: &mut Output) -> Result<()> {
         match format {
@@ -170,8 +201,7 @@ impl Report {
 
     fn shown(&self) -> impl Iterator<Item = &Reported> {
         self.findings.iter().filter(|reported| {
-            let blocks = !reported.fixed && self.policy.judge([&reported.finding]) == Outcome::Blocked;
-            blocks || reported.finding.severity >= self.least_shown
+            self.state(reported) == State::Blocks || reported.finding.severity >= self.least_shown
         })
     }
 

@@ -13,7 +13,8 @@ const TRIES: u32 = 100;
 
 /// Replaces the file at `path`, relative to `root`, with `content`: all of it or, on failure, nothing.
 ///
-/// The new file has the permissions of the old one and, where that is allowed, its owner. Nothing on the way to it may be a
+/// The new file has the permissions of the old one and, where that is allowed, its owner. Other names of the old file
+/// (hard links), extended attributes and access lists stay behind with the old file. Nothing on the way to it may be a
 /// link, so what is written stays inside the root.
 pub fn replace(root: &Root, path: &Path, content: &[u8]) -> io::Result<()> {
     let (parent, name) = root.open_parent(path)?;

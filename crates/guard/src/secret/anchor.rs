@@ -32,6 +32,26 @@ pub(super) enum Kind {
     Digits,
     /// A Twilio key.
     Twilio,
+    /// The middle of a client secret of Azure's directory.
+    AzureSecret,
+    /// The number that a Discord token begins with, in base64.
+    Discord,
+    /// A Discord webhook.
+    DiscordWebhook,
+    /// The signature of a URL for a stored object.
+    Signed,
+    /// The name of a header with cookies.
+    Cookie,
+    /// An option that is a password in some programs.
+    Password,
+    /// The same for one program.
+    RedisPassword,
+    /// An option with a user and a password, which ends after so many bytes.
+    User(usize),
+    /// A character of tokens that is written with a percent sign.
+    Percent,
+    /// The line before the private part of a PuTTY key.
+    Putty,
 }
 
 /// A text that begins, or gives away, a secret.
@@ -60,13 +80,27 @@ const OTHERS: &[Anchor] = &[
     folded("key", Kind::Name),
     folded("token", Kind::Name),
     folded("secret", Kind::Name),
-    folded("passw", Kind::Name),
-    folded("passphrase", Kind::Name),
+    folded("pass", Kind::Name),
     folded("pwd", Kind::Name),
     folded("credential", Kind::Name),
     folded("auth", Kind::Name),
     folded("bearer ", Kind::Bearer),
     exact("sig=", Kind::Signature),
+    exact("7Q~", Kind::AzureSecret),
+    exact("8Q~", Kind::AzureSecret),
+    exact("/api/webhooks/", Kind::DiscordWebhook),
+    exact("-Signature=", Kind::Signed),
+    folded("cookie", Kind::Cookie),
+    exact(" -p", Kind::Password),
+    exact(" -a ", Kind::RedisPassword),
+    exact(" -u ", Kind::User(4)),
+    exact("--user ", Kind::User(7)),
+    folded("%2d", Kind::Percent),
+    folded("%2e", Kind::Percent),
+    folded("%3a", Kind::Percent),
+    folded("%3d", Kind::Percent),
+    folded("%5f", Kind::Percent),
+    exact("Private-Lines:", Kind::Putty),
 ];
 
 const COUNT: usize = SHAPES.len() + OTHERS.len();
@@ -121,12 +155,27 @@ const fn tables() -> Tables {
         digit += 1;
     }
     let mut digit = 0;
+    while digit < 100 {
+        let place = index(discord(digit / 10, digit % 10));
+        tables.bits[place / 64] |= 1 << (place % 64);
+        digit += 1;
+    }
+    let mut digit = 0;
     while digit < 16 {
         let place = index([b'S', b'K', b"0123456789abcdef"[digit]]);
         tables.bits[place / 64] |= 1 << (place % 64);
         digit += 1;
     }
     tables
+}
+
+/// What a number that begins with these digits begins with in base64.
+const fn discord(first: u8, second: u8) -> [u8; 3] {
+    [b'M' + first / 4, letter(first % 4 * 16 + 3), letter(second * 4)]
+}
+
+const fn letter(index: u8) -> u8 {
+    if index < 26 { b'A' + index } else { b'a' + index - 26 }
 }
 
 /// Calls `found` with every place where a secret may begin, first place first, until it says that it has seen enough.
@@ -155,6 +204,11 @@ fn check(
     }
     if let [b'S', b'K', b'0'..=b'9' | b'a'..=b'f'] = begin {
         found(at, Kind::Twilio)?;
+    }
+    if let [b'M'..=b'O', b'D' | b'T' | b'j' | b'z', third] = begin
+        && third.is_ascii_alphabetic()
+    {
+        found(at, Kind::Discord)?;
     }
     let rest = bytes.get(at..).unwrap_or_default();
     let mut candidate = TABLES.first.get(index(begin)).copied().unwrap_or_default();

@@ -1,7 +1,9 @@
 //! Finds names and their values in running text: environment files, configuration, source code, headers.
 
+use super::apart;
 use super::field;
 use super::hit::Hit;
+use super::name::{self, Promise};
 use super::rules;
 use super::run::{Class, Runs};
 use super::value::Written;
@@ -22,6 +24,9 @@ pub(super) struct Assignments {
     done: usize,
 }
 
+/// The most lines of a block that are one value.
+const MOST_LINES: usize = 64;
+
 /// A name in a text.
 #[derive(Clone, Copy)]
 struct Name<'t> {
@@ -30,9 +35,9 @@ struct Name<'t> {
 }
 
 /// A value in a text, and how it is written.
-struct Value {
-    span: Span,
-    written: Written,
+pub(super) struct Value {
+    pub(super) span: Span,
+    pub(super) written: Written,
 }
 
 impl Assignments {
@@ -49,7 +54,14 @@ impl Assignments {
         let (value, quoted_name) = name.value(runs)?;
         runs.may_judge(value.span.end).then_some(())?;
         let rule = if quoted_name { &rules::JSON_FIELD } else { &rules::ENV_ASSIGNMENT };
-        let hit = field::find(name.as_str(), value.span.of(text)?, value.written, rule)?;
+        let written = value.span.of(text)?;
+        if written.contains('\n') {
+            // A block of several lines is one value, whatever its lines are taken for.
+            let joined: String = written.split_ascii_whitespace().collect();
+            let hit = field::find(name.as_str(), &joined, value.written, rule)?;
+            return Some(Hit { span: value.span, ..hit });
+        }
+        let hit = field::find(name.as_str(), written, value.written, rule)?;
         Some(hit.moved(value.span.start))
     }
 }
@@ -96,10 +108,12 @@ impl<'t> Name<'t> {
 
     /// The value that is assigned to it, and whether the name is in quotes.
     fn value(&self, runs: &mut Runs) -> Option<(Value, bool)> {
-        let mut at = self.span.end;
-        at += usize::from(byte(self.text, at) == b'\\');
+        let mut at = self.span.end + backslashes(self.text, self.span.end);
         let quoted_name = matches!(byte(self.text, at), b'"' | b'\'' | b'`');
         at += usize::from(quoted_name);
+        if let Some(value) = apart::find(self.text, self.span, at) {
+            return Some((value, quoted_name));
+        }
         at += usize::from(byte(self.text, at) == b']');
         let before = blanks(self.text, at);
         let (operator, length) = match (byte(self.text, at + before), byte(self.text, at + before + 1)) {
@@ -107,7 +121,7 @@ impl<'t> Name<'t> {
             (b':', b'=') | (b'=', b'>') => (b'=', 2),
             (b'?', b'=') | (b'+', b'=') => (b'=', 2),
             (sign @ (b'=' | b':'), _) => (sign, 1),
-            _ if before > 0 && self.is_option() => (b' ', 0),
+            _ if before > 0 && (self.is_option() || self.is_set()) => (b' ', 0),
             _ => return None,
         };
         let after_sign = at + before + length;
@@ -122,6 +136,11 @@ impl<'t> Name<'t> {
         Some((value, quoted_name))
     }
 
+    /// Whether it stands after a word that takes a name and a value with nothing but a blank between them.
+    fn is_set(&self) -> bool {
+        matches!(self.before_on_line(), Some("ENV" | "setx" | "set -gx" | "set -x" | "setenv"))
+    }
+
     /// Whether it is a command-line option.
     fn is_option(&self) -> bool {
         self.text.get(..self.span.start).is_some_and(|before| before.ends_with(" --"))
@@ -131,14 +150,15 @@ impl<'t> Name<'t> {
     fn quoted(&self, at: usize) -> Option<Value> {
         let marked = matches!(
             byte(self.text, at),
-            b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U' | b'@' | b'L'
+            b'b' | b'r' | b'f' | b'u' | b'B' | b'R' | b'F' | b'U' | b'@' | b'L' | b'$'
         );
         let escaped_at = at + usize::from(marked && matches!(byte(self.text, at + 1), b'"' | b'\''));
-        let escaped = byte(self.text, escaped_at) == b'\\';
-        let open = escaped_at + usize::from(escaped);
+        let open = escaped_at + backslashes(self.text, escaped_at);
+        let escaped = open > escaped_at;
         let quote = byte(self.text, open);
         matches!(quote, b'"' | b'\'' | b'`').then_some(())?;
-        let start = open + 1;
+        let is_triple = byte(self.text, open + 1) == quote && byte(self.text, open + 2) == quote;
+        let start = open + if is_triple { 3 } else { 1 };
         let end = start + quoted_length(self.text.as_bytes().get(start..)?, quote, escaped);
         Some(Value { span: Span::new(start, end), written: Written::Quoted })
     }
@@ -156,18 +176,27 @@ impl<'t> Name<'t> {
         self.quoted(start + blanks(self.text, start))
     }
 
-    /// The first line of a YAML block.
+    /// The lines of a YAML block.
     fn block(&self, at: usize) -> Option<Value> {
         let rest = self.text.get(at..)?;
         let mark = rest.get(..rest.bytes().take(4).position(|byte| byte == b'\n' || byte == b'\r')?)?;
         ["|", ">", "|-", ">-", "|+", ">+"].contains(&mark).then_some(())?;
         let line_at = at + mark.len() + rest.get(mark.len()..)?.find('\n')? + 1;
-        let start = line_at + blanks(self.text, line_at);
-        let line = self.text.as_bytes().get(start..)?;
-        let end = start + line.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.len());
-        let only_line = !matches!(self.text.as_bytes().get(end + 1 + blanks(self.text, end + 1)), Some(byte) if byte.is_ascii_graphic())
-            || blanks(self.text, end + 1) < start - line_at;
-        only_line.then_some(Value { span: Span::new(start, end), written: Written::Quoted })
+        let indent = blanks(self.text, line_at);
+        let start = line_at + indent;
+        let mut end = start;
+        for line in self.text.get(line_at..)?.split_inclusive('\n').take(MOST_LINES) {
+            let inner = line.trim();
+            if inner.is_empty() || blanks(line, 0) < indent || inner.contains([' ', '\t']) {
+                // Prose, or the end of the block.
+                let more = blanks(line, 0) >= indent && !inner.is_empty();
+                return (!more && end > start)
+                    .then_some(Value { span: Span::new(start, end), written: Written::Quoted });
+            }
+            let line_start = line.as_ptr() as usize - self.text.as_ptr() as usize;
+            end = line_start + line.trim_end().len();
+        }
+        (end > start).then_some(Value { span: Span::new(start, end), written: Written::Quoted })
     }
 
     /// A value without quotes.
@@ -175,12 +204,15 @@ impl<'t> Name<'t> {
         let bytes = self.text.as_bytes();
         let first = runs.end(bytes, at, Class::Bare);
         let mut run = first;
-        if self.text.get(at..run + 1).is_some_and(field::is_scheme) {
+        let is_scheme =
+            |word: &str| field::is_scheme(word) || (self.is_header() && field::may_be_scheme(word));
+        if self.text.get(at..run + 1).is_some_and(is_scheme) {
             run = runs.end(bytes, run + 1, Class::Bare);
         }
         let line_at = self.line_start();
         let on_its_own = tight && line_at && matches!(bytes.get(run), None | Some(b'\n' | b'\r' | b' '));
         let end = if on_its_own || run > first { run } else { runs.end(bytes, at, Class::Listed) };
+        let end = at + self.text.get(at..end).map_or(0, |value| unclosed(value).len());
         let before =
             self.text.get(..self.span.start)?.trim_end_matches([' ', '\t', '\n', '\r']).bytes().next_back();
         // A type, with the value after it, is no value either.
@@ -188,7 +220,8 @@ impl<'t> Name<'t> {
         let argument = is_type || matches!(before, Some(b'(' | b',')) || matches!(bytes.get(end), Some(b')'));
         let ends_line = || {
             let next = end + blanks(self.text, end);
-            matches!(bytes.get(next), None | Some(b'\n' | b'\r' | b'#' | b'"' | b'\'' | b'\\'))
+            matches!(bytes.get(next), None | Some(b'\n' | b'\r' | b'#' | b'"' | b'\'' | b'\\' | b'|'))
+                || (self.is_printed_field(at) && matches!(bytes.get(end), Some(b' ' | b'}')))
         };
         let written = match (tight, argument) {
             (_, true) => Written::Argument,
@@ -201,12 +234,47 @@ impl<'t> Name<'t> {
 
     /// Whether nothing but `export` stands before it on its line.
     fn line_start(&self) -> bool {
+        let Some(before) = self.before_on_line() else { return false };
+        // A comparison of two versions has a sign before each line.
+        let before = before.trim_start_matches(['+', '-', '>', ' ']);
+        matches!(before, "" | "export" | "set" | "ENV" | "ARG" | "declare -x")
+    }
+
+    /// What stands before it on its line, if that is not much.
+    fn before_on_line(&self) -> Option<&'t str> {
         let from = self.text.as_bytes().get(..self.span.start).unwrap_or_default();
         let line = from.iter().rev().take(MOST_BLANKS).position(|byte| *byte == b'\n');
-        let Some(length) = line.or((from.len() < MOST_BLANKS).then_some(from.len())) else { return false };
-        let before = self.text.get(self.span.start - length..self.span.start).unwrap_or_default().trim();
-        matches!(before, "" | "export" | "set" | "ENV" | "ARG")
+        let length = line.or((from.len() < MOST_BLANKS).then_some(from.len()))?;
+        Some(self.text.get(self.span.start - length..self.span.start).unwrap_or_default().trim())
     }
+
+    /// Whether it is the name of a header whose value begins with a scheme.
+    fn is_header(&self) -> bool {
+        name::promise(self.as_str()) == Some(Promise::Header)
+    }
+
+    /// Whether a value at `at` stands as in a structure that a program printed: `{Host:db Password:…}`.
+    fn is_printed_field(&self, at: usize) -> bool {
+        let capital = self.as_str().starts_with(|first: char| first.is_ascii_uppercase());
+        capital && at == self.span.end + 1
+    }
+}
+
+/// A value without the brackets at its end that were opened before it.
+fn unclosed(value: &str) -> &str {
+    let mut value = value;
+    for (open, close) in [('{', '}'), ('[', ']'), ('<', '>'), ('{', '}')] {
+        if !value.contains(open) {
+            value = value.trim_end_matches(close);
+        }
+    }
+    value
+}
+
+/// How many backslashes stand at `at`: a document in a string in a string has several before each quote.
+fn backslashes(text: &str, at: usize) -> usize {
+    let rest = text.as_bytes().get(at..).unwrap_or_default();
+    rest.iter().take(8).take_while(|byte| **byte == b'\\').count()
 }
 
 /// How long a quoted text is up to its closing quote, or to the end of its line.

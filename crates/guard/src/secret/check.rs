@@ -71,10 +71,22 @@ pub(super) fn is_token_header(part: &str) -> bool {
     text.starts_with('{') && text.contains("\"alg\"")
 }
 
+/// Whether the first part of a web token says that the rest is encrypted.
+pub(super) fn is_encrypted_header(part: &str) -> bool {
+    let decoded = URL_SAFE.decode(part.get(..LOOK).unwrap_or(part)).unwrap_or_default();
+    memchr::memmem::find(&decoded, b"\"enc\"").is_some()
+}
+
 /// The beginning of what is written in base64, if it is that.
 pub(super) fn decoded_start(text: &str) -> Option<Vec<u8>> {
     let cut = text.get(..LOOK).unwrap_or(text);
     STANDARD.decode(cut).ok()
+}
+
+/// What is written in base64 of either alphabet, if it is that.
+pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
+    let engine = if text.contains(['-', '_']) { URL_SAFE } else { STANDARD };
+    engine.decode(text).ok()
 }
 
 /// Whether a text is `name:password` in base64.

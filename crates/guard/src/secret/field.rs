@@ -76,7 +76,7 @@ fn find_known(name: &str, value: &str, whole: Span, written: Written) -> Option<
         return Some(Hit::new(&rules::AZURE_KEY, whole, "has the form of its provider"));
     }
     let docker = squeezed == "auth"
-        && written == Written::Quoted
+        && written != Written::Argument
         && value.len() >= 12
         && value.len().is_multiple_of(4);
     (docker && check::is_basic(value))
@@ -90,6 +90,22 @@ fn scheme_of(value: &str) -> Option<usize> {
     SCHEMES.iter().find(starts).map(|scheme| scheme.len())
 }
 
+/// How long the first of two words is, where it may be a scheme that some service made up.
+fn unknown_scheme(value: &str) -> Option<usize> {
+    let (scheme, rest) = value.split_once(' ')?;
+    let length = scheme.len() + 1;
+    let plain = value.get(..length).is_some_and(may_be_scheme);
+    // `Digest realm=…` and its like have parameters with names of their own.
+    let lone = !rest.is_empty() && !rest.trim_end_matches('=').contains([' ', '=', '"']);
+    (plain && lone).then_some(length)
+}
+
+/// Whether `text` is a word and a blank, as a scheme that some service made up would be.
+pub(super) fn may_be_scheme(text: &str) -> bool {
+    let word = text.strip_suffix(' ').unwrap_or_default();
+    (2..=16).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
 /// Whether `text` is nothing but a scheme and the blank after it.
 pub(super) fn is_scheme(text: &str) -> bool {
     scheme_of(text) == Some(text.len())
@@ -97,7 +113,7 @@ pub(super) fn is_scheme(text: &str) -> bool {
 
 /// The credentials in the value of an `Authorization` header, with or without a scheme.
 pub(super) fn find_credentials(value: &str) -> Option<Hit> {
-    let scheme = scheme_of(value).unwrap_or_default();
+    let scheme = scheme_of(value).or_else(|| unknown_scheme(value)).unwrap_or_default();
     let rest = value.get(scheme..)?;
     let start = scheme + (rest.len() - rest.trim_start_matches(' ').len());
     let token = value.get(start..)?.split(char::is_whitespace).next()?.trim_end_matches([',', ';', ')']);

@@ -248,14 +248,16 @@ fn is_secret_word(word: &str) -> bool {
             | "credential"
             | "credentials"
             | "auth"
+            | "pass"
             | "apikey"
-            | "authtoken"
             | "secretkey"
             | "accesskey"
             | "privatekey"
-            | "accesstoken"
-    )
+    ) || GLUED.iter().any(|end| word.ends_with(end))
 }
+
+/// What a name without any mark between its words ends with. No other word of English does.
+const GLUED: [&str; 6] = ["password", "passwd", "passphrase", "secret", "token", "apikey"];
 
 /// Keys of cluster configurations, whose names end in a harmless word.
 fn is_key_material(words: &[&str]) -> bool {
@@ -310,7 +312,12 @@ fn is_public(before: &str) -> bool {
 
 fn weigh(word: &str, before: &str) -> Promise {
     match word {
-        "password" | "passwd" | "passphrase" | "pwd" => Promise::Password,
+        // Tests pass as well, and say how often.
+        "pass" if before.is_empty() => Promise::Secret,
+        "pass" | "pwd" => Promise::Password,
+        word if ["password", "passwd", "passphrase"].iter().any(|end| word.ends_with(end)) => {
+            Promise::Password
+        }
         "key"
             if matches!(
                 before,

@@ -68,16 +68,34 @@ rules! {
     VAULT_TOKEN = Critical "vault_token", "A Vault token.", "revoke the token with `vault token revoke`";
     /// An age key.
     AGE_SECRET_KEY = Critical "age_secret_key", "A secret key of age.", "make a new key and encrypt again what this one protects";
+    /// A Google sign-in token or secret.
+    GOOGLE_OAUTH = Critical "google_oauth", "A Google access token, refresh token or client secret.", "revoke the grant, or reset the secret of the client in the cloud console";
+    /// A secret of an application in Azure's directory.
+    AZURE_APP_SECRET = Critical "azure_app_secret", "The client secret of an application in Azure's directory.", "delete the secret of the application and create a new one";
+    /// A token of a service without a rule of its own.
+    SERVICE_TOKEN = Critical "service_token", "A token with the prefix that a known service gives to its tokens.", "revoke the token at the service and create a new one";
+    /// A Discord token.
+    DISCORD_TOKEN = High "discord_token", "The token of a Discord bot.", "reset the token on the page of the application";
+    /// A Discord webhook.
+    DISCORD_WEBHOOK = High "discord_webhook", "The address of a Discord webhook, which lets anyone post.", "delete the webhook and create a new one";
+    /// A signed URL.
+    SIGNED_URL = Medium "signed_url", "The signature of a URL that opens what it names until it runs out.", "let the URL run out, or revoke the key that signed it";
     /// A JSON web token.
     JWT = High "jwt", "A JSON web token.", "end the session it stands for, or replace the key that signed it";
     /// A private key.
-    PRIVATE_KEY = Critical "private_key", "A private key.", "replace the key pair everywhere it is trusted";
+    PRIVATE_KEY = Critical "private_key", "A private key. High when it is encrypted, stands in source code, or has tests, examples or further keys around it; low when it is a test key that everyone has.", "replace the key pair everywhere it is trusted";
     /// A password in a connection string.
     DB_CONNECTION_PASSWORD = High "db_connection_password", "A password in the address of a database or a queue.", "change the password and pass it in by other means";
     /// A password in another URL.
     URL_PASSWORD = High "url_password", "A password in a URL.", "change the password and pass it in by other means";
     /// Credentials in a request header.
     AUTH_HEADER = High "auth_header", "Credentials in a request header.", "replace the credentials and let a proxy attach them";
+    /// A session in a cookie.
+    COOKIE = Medium "cookie", "A cookie that stands for a session.", "end the session, and leave cookies out of logs";
+    /// A password on a command line.
+    COMMAND_PASSWORD = High "command_password", "A password among the arguments of a program.", "change the password and pass it in a file or from the environment";
+    /// Secrets in base64.
+    ENCODED_SECRET = High "encoded_secret", "Secrets in base64, such as a whole environment file.", "replace the secrets in it: base64 is no protection";
     /// A password in the form of `.netrc`.
     NETRC_PASSWORD = High "netrc_password", "A password in a `.netrc` file.", "change the password and keep the file out of reach";
     /// Registry credentials of Docker.

@@ -17,13 +17,15 @@ pub(super) enum Class {
     Hex,
     /// The alphabet of base64.
     Base64,
+    /// Letters, digits, underscore, hyphen and the equals sign.
+    Padded,
     /// Anything that an unquoted value may hold.
     Bare,
     /// The same, up to what parts one value from the next.
     Listed,
 }
 
-const CLASSES: usize = 9;
+const CLASSES: usize = 10;
 
 impl Class {
     /// Whether it holds `byte`.
@@ -36,6 +38,7 @@ impl Class {
             Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
             Self::Hex => byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'),
             Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='),
+            Self::Padded => Self::Word.has(byte) || byte == b'=',
             Self::Bare => byte > b' ' && byte != 0x7f && !matches!(byte, b'"' | b'\'' | b'`' | b'\\'),
             Self::Listed => Self::Bare.has(byte) && !matches!(byte, b',' | b';' | b'&' | b')' | b'|'),
         }

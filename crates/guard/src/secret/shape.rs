@@ -22,6 +22,8 @@ pub(super) struct Shape {
     /// Whether a letter, digit or underscore may stand before the prefix.
     left: Left,
     check: Check,
+    /// What a finding says about a token that is built as it should be.
+    note: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ enum Check {
     /// Exactly as long as `most`; what is longer is rather something else.
     Length,
     Random,
+    /// Exactly as long as `most`, and random. The prefix alone says little.
+    Drawn,
     Macaroon,
     Sendgrid,
     /// Not a secret in itself.
@@ -52,7 +56,13 @@ enum Check {
 const MANY: usize = usize::MAX;
 
 const fn shape(prefix: &'static str, rule: &'static Rule, class: Class, least: usize, most: usize) -> Shape {
-    Shape { prefix, rule, class, least, most, left: Left::Any, check: Check::None }
+    let note = "has the form of its provider";
+    Shape { prefix, rule, class, least, most, left: Left::Any, check: Check::None, note }
+}
+
+/// A token of a service that has no rule of its own.
+const fn service(prefix: &'static str, note: &'static str, class: Class, least: usize, most: usize) -> Shape {
+    Shape { note, left: Left::Edge, ..shape(prefix, &rules::SERVICE_TOKEN, class, least, most) }
 }
 
 impl Shape {
@@ -65,10 +75,10 @@ impl Shape {
     }
 }
 
-use Class::{Alnum, Dotted, Hex, Underscored, Upper, Word};
+use Class::{Alnum, Base64, Dotted, Hex, Padded, Underscored, Upper, Word};
 
 /// All of them.
-pub(super) static SHAPES: [Shape; 44] = [
+pub(super) static SHAPES: [Shape; 111] = [
     shape("ghp_", &rules::GITHUB_PAT, Underscored, 36, MANY).checked(Check::Checksum),
     shape("gho_", &rules::GITHUB_OAUTH, Underscored, 36, MANY).checked(Check::Checksum),
     shape("ghu_", &rules::GITHUB_USER_TOKEN, Underscored, 36, MANY).checked(Check::Checksum),
@@ -113,13 +123,81 @@ pub(super) static SHAPES: [Shape; 44] = [
     shape("dapi", &rules::DATABRICKS_TOKEN, Hex, 32, 32).at_edge(),
     shape("hvs.", &rules::VAULT_TOKEN, Word, 24, MANY).at_edge(),
     shape("AGE-SECRET-KEY-", &rules::AGE_SECRET_KEY, Upper, 59, 59),
+    shape("xoxc-", &rules::SLACK_TOKEN, Word, 20, MANY).checked(Check::Random),
+    shape("xoxd-", &rules::SLACK_TOKEN, Word, 20, MANY).checked(Check::Random),
+    shape("xoxe-", &rules::SLACK_TOKEN, Word, 20, MANY).checked(Check::Random),
+    shape("gloas-", &rules::GITLAB_TOKEN, Word, 20, MANY),
+    shape("whsec_", &rules::STRIPE_LIVE, Padded, 24, MANY).at_edge().checked(Check::Random),
+    shape("dor_v1_", &rules::DIGITALOCEAN_TOKEN, Hex, 64, 64),
+    shape("hvb.", &rules::VAULT_TOKEN, Word, 24, MANY).at_edge(),
+    shape("hvr.", &rules::VAULT_TOKEN, Word, 24, MANY).at_edge(),
+    shape("ya29.", &rules::GOOGLE_OAUTH, Dotted, 30, MANY).at_edge(),
+    shape("GOCSPX-", &rules::GOOGLE_OAUTH, Word, 24, MANY).at_edge(),
+    shape("1//0", &rules::GOOGLE_OAUTH, Word, 40, MANY).at_edge().checked(Check::Random),
+    service("shpat_", "a Shopify token", Alnum, 32, MANY),
+    service("shpca_", "a Shopify token", Alnum, 32, MANY),
+    service("shppa_", "a Shopify token", Alnum, 32, MANY),
+    service("shpss_", "a Shopify secret", Alnum, 32, MANY),
+    service("sq0atp-", "a Square token", Word, 22, MANY),
+    service("sq0csp-", "a Square secret", Word, 40, MANY),
+    service("key-", "a Mailgun key", Alnum, 32, 32).checked(Check::Drawn),
+    service("ATATT3", "an Atlassian token", Padded, 40, MANY),
+    service("ATCTT3", "an Atlassian token", Padded, 40, MANY),
+    service("ATBB", "a Bitbucket password", Alnum, 32, 32).checked(Check::Drawn),
+    service("lin_api_", "a Linear key", Alnum, 32, MANY),
+    service("lin_oauth_", "a Linear token", Alnum, 32, MANY),
+    service("secret_", "a Notion token", Alnum, 43, 43).checked(Check::Drawn),
+    service("ntn_", "a Notion token", Alnum, 40, MANY).checked(Check::Random),
+    service("sbp_", "a Supabase token", Hex, 40, MANY),
+    service("sb_secret_", "a Supabase key", Word, 24, MANY),
+    service("vcp_", "a Vercel token", Alnum, 24, MANY).checked(Check::Random),
+    service("vck_", "a Vercel key", Alnum, 24, MANY).checked(Check::Random),
+    service("fm2_", "a Fly token", Base64, 40, MANY).checked(Check::Random),
+    service("fo1_", "a Fly token", Word, 40, MANY).checked(Check::Random),
+    service("dp.pt.", "a Doppler token", Alnum, 40, MANY),
+    service("dp.st.", "a Doppler token", Dotted, 40, MANY),
+    service("dp.ct.", "a Doppler token", Alnum, 40, MANY),
+    service("dp.sa.", "a Doppler token", Alnum, 40, MANY),
+    service("glsa_", "a Grafana token", Underscored, 32, MANY),
+    service("glc_", "a Grafana token", Padded, 32, MANY).checked(Check::Random),
+    service("eyJrIjoi", "a Grafana key", Base64, 60, MANY),
+    service("NRAK-", "a New Relic key", Upper, 27, MANY),
+    service("NRII-", "a New Relic key", Word, 32, MANY),
+    service("pscale_tkn_", "a PlanetScale token", Dotted, 32, MANY),
+    service("pscale_pw_", "a PlanetScale password", Dotted, 32, MANY),
+    service("pscale_oauth_", "a PlanetScale token", Dotted, 32, MANY),
+    service("PMAK-", "a Postman key", Word, 59, MANY),
+    service("rubygems_", "a RubyGems key", Hex, 48, MANY),
+    service("cio", "a token for publishing crates", Alnum, 32, 32).checked(Check::Drawn),
+    service("dckr_pat_", "a Docker token", Word, 24, MANY),
+    service("dckr_oat_", "a Docker token", Word, 24, MANY),
+    shape(".atlasv1.", &rules::SERVICE_TOKEN, Word, 60, MANY),
+    service("ops_eyJ", "a 1Password token", Padded, 60, MANY),
+    service("v1.0-", "a Cloudflare origin key", Word, 100, MANY).checked(Check::Random),
+    service("xkeysib-", "a Brevo key", Word, 64, MANY),
+    service("r8_", "a Replicate token", Alnum, 37, 37).checked(Check::Drawn),
+    service("gsk_", "a Groq key", Alnum, 52, 52).checked(Check::Drawn),
+    service("xai-", "an xAI key", Alnum, 70, MANY).checked(Check::Random),
+    service("nvapi-", "an NVIDIA key", Word, 60, MANY),
+    service("phx_", "a PostHog key", Alnum, 40, MANY).checked(Check::Random),
+    service("tskey-", "a Tailscale key", Word, 24, MANY).checked(Check::Random),
+    service("pul-", "a Pulumi token", Hex, 40, 40).checked(Check::Drawn),
+    service("figd_", "a Figma token", Word, 36, MANY),
+    service("sntrys_", "a Sentry token", Padded, 60, MANY),
+    service("sntryu_", "a Sentry token", Hex, 64, MANY),
+    service("CFPAT-", "a Contentful token", Word, 40, MANY),
+    service("sgp_", "a Sourcegraph token", Underscored, 40, MANY).checked(Check::Random),
+    service("LTAI", "an Alibaba Cloud key id", Alnum, 12, 20).checked(Check::Random),
+    service("ABSK", "a Bedrock key", Base64, 100, MANY).checked(Check::Random),
+    service("rnd_", "a Render key", Alnum, 28, 40).checked(Check::Random),
 ];
 
 /// The token of this shape that begins at `at`.
 pub(super) fn find(shape: &Shape, text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
     let bytes = text.as_bytes();
     let before = at.checked_sub(1).and_then(|before| bytes.get(before)).copied().unwrap_or(b' ');
-    let inside = before.is_ascii_alphanumeric() || before == b'_' || shape.class.has(before);
+    let inside =
+        before.is_ascii_alphanumeric() || before == b'_' || (shape.class.has(before) && before != b'=');
     if shape.left == Left::Edge && inside {
         return None;
     }
@@ -144,7 +222,7 @@ fn trimmed(body: &str, class: Class) -> &str {
 /// How bad a token with this body is; none when it is no token.
 fn judge(shape: &Shape, body: &str, goes_on: bool) -> Option<(Severity, &'static str)> {
     let usual = shape.rule.severity;
-    let as_built = Some((usual, "has the form of its provider"));
+    let as_built = Some((usual, shape.note));
     let unlikely = Some((Severity::Medium, "has only the beginning of its provider's form"));
     if check::is_example(body) {
         return Some((Severity::Low, "looks like an example in documentation"));
@@ -157,6 +235,10 @@ fn judge(shape: &Shape, body: &str, goes_on: bool) -> Option<(Severity, &'static
             } else {
                 as_built
             }
+        }
+        Check::Drawn => {
+            (!goes_on && check::randomness(body) == check::Randomness::Random).then_some(())?;
+            as_built
         }
         Check::Publishable => Some((Severity::Low, "is meant to be published")),
         Check::Checksum => Some(checksum(usual, body)),

@@ -13,19 +13,71 @@ fn is_edge(bytes: &[u8], at: usize) -> bool {
     at.checked_sub(1).and_then(|before| bytes.get(before)).is_none_or(|before| !Class::Word.has(*before))
 }
 
+/// From which width on a line may have been cut by a terminal or a folded text.
+const WRAPPED: usize = 60;
+
+/// Over how many lines a part of a token may go. Without a limit, a text of such lines is read once per line.
+const MOST_WRAPPED: usize = 64;
+
+/// Where a part of a web token ends. A line that is long enough to have been cut goes on in the next, if that one holds
+/// nothing but more of the token and is not longer.
+fn part_end(bytes: &[u8], at: usize, runs: &mut Runs) -> usize {
+    let is_token = |byte: &&u8| Class::Dotted.has(**byte);
+    let mut end = runs.end(bytes, at, Class::Word);
+    for _ in 0..MOST_WRAPPED {
+        let rest = bytes.get(end..).unwrap_or_default();
+        let gap =
+            rest.iter().take(WRAPPED).take_while(|byte| matches!(byte, b'\r' | b'\n' | b' ' | b'\t')).count();
+        let breaks = rest.get(..gap).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count();
+        if breaks != 1 {
+            return end;
+        }
+        let before = bytes.get(..end).unwrap_or_default();
+        let width = before.iter().rev().take(WRAPPED * 8).take_while(|byte| **byte != b'\n').count();
+        let next = rest.get(gap..).unwrap_or_default();
+        let line = next.iter().take(width + 1).take_while(is_token).count();
+        let alone = matches!(next.get(line), None | Some(b'\n' | b'\r' | b'"' | b'\''));
+        let token = next.get(..line).unwrap_or_default();
+        let humped =
+            |pair: &[u8]| matches!(pair, [one, two] if one.is_ascii_lowercase() && two.is_ascii_uppercase());
+        let is_more = token.iter().any(u8::is_ascii_digit) || token.windows(2).any(humped);
+        if width < WRAPPED || line > width || !alone || !is_more {
+            return end;
+        }
+        let more = runs.end(bytes, end + gap, Class::Word);
+        if more == end + gap {
+            return end;
+        }
+        end = more;
+        if bytes.get(end) == Some(&b'.') {
+            return end;
+        }
+    }
+    end
+}
+
 /// A JSON web token: three parts, the first of which says how the last was made.
 pub(super) fn find_jwt(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
     let bytes = text.as_bytes();
     is_edge(bytes, at).then_some(())?;
-    let header = runs.end(bytes, at, Class::Word);
+    let header = part_end(bytes, at, runs);
     (header - at >= 12 && bytes.get(header) == Some(&b'.')).then_some(())?;
-    let payload = runs.end(bytes, header + 1, Class::Word);
-    (payload - header > 8 && bytes.get(payload) == Some(&b'.')).then_some(())?;
-    let signature = runs.end(bytes, payload + 1, Class::Word);
-    check::is_token_header(text.get(at..header)?).then_some(())?;
-    let span = Span::new(at, signature);
+    let head: String = text.get(at..header)?.split_ascii_whitespace().collect();
+    check::is_token_header(&head).then_some(())?;
+    let payload = part_end(bytes, header + 1, runs);
+    let encrypted = check::is_encrypted_header(&head);
+    ((payload - header > 8 || encrypted) && bytes.get(payload) == Some(&b'.')).then_some(())?;
+    let signature = part_end(bytes, payload + 1, runs);
+    let mut end = signature;
+    // An encrypted token has two parts more.
+    for _ in 0..2 {
+        if encrypted && bytes.get(end) == Some(&b'.') {
+            end = part_end(bytes, end + 1, runs);
+        }
+    }
+    let span = Span::new(at, end);
     let mask = mask_keeping(span.of(text)?, "eyJ".len());
-    let signed = signature - payload > 20;
+    let signed = signature - payload > 20 || encrypted;
     // The token that every introduction shows.
     let shown = text.get(header + 1..payload)?.starts_with("eyJzdWIiOiIxMjM0NTY3ODkw");
     let (severity, note) = match (signed, shown) {
@@ -34,6 +86,33 @@ pub(super) fn find_jwt(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
         (false, _) => (Severity::Medium, "its header decodes, but it is hardly signed"),
     };
     Some(Hit { span, rule: &rules::JWT, severity, mask, note })
+}
+
+/// A Discord token: a number in base64, a time and a signature.
+pub(super) fn find_discord(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    is_edge(bytes, at).then_some(())?;
+    let number = runs.end(bytes, at, Class::Word);
+    ((23..=28).contains(&(number - at)) && bytes.get(number) == Some(&b'.')).then_some(())?;
+    let time = runs.end(bytes, number + 1, Class::Word);
+    ((6..=7).contains(&(time - number - 1)) && bytes.get(time) == Some(&b'.')).then_some(())?;
+    let end = runs.end(bytes, time + 1, Class::Word);
+    let numbered = check::decoded(text.get(at..number)?)?.iter().all(u8::is_ascii_digit);
+    (numbered && (27..=38).contains(&(end - time - 1)))
+        .then(|| Hit::new(&rules::DISCORD_TOKEN, Span::new(at, end), "has the form of its provider"))
+}
+
+/// A client secret of Azure's directory, whose fourth character is at `at`.
+pub(super) fn find_azure(text: &str, at: usize) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    let inside = |byte: &u8| Class::Dotted.has(*byte) || *byte == b'~';
+    let start = at.checked_sub(3)?;
+    let after = bytes.get(at + 3..)?.iter().take(40).take_while(|byte| inside(byte)).count();
+    let edge = start.checked_sub(1).and_then(|before| bytes.get(before)).is_none_or(|before| !inside(before));
+    let fits = edge && bytes.get(start..at)?.iter().all(inside) && (31..=34).contains(&after);
+    fits.then(|| {
+        Hit::new(&rules::AZURE_APP_SECRET, Span::new(start, at + 3 + after), "has the form of its provider")
+    })
 }
 
 /// A bot token: a number, a colon and 35 characters; `at` is at the last two digits.

@@ -1,5 +1,6 @@
 //! Secrets in URLs: passwords before the host, webhooks, signatures in queries.
 
+use super::check::{self, Randomness};
 use super::hit::Hit;
 use super::rules;
 use super::run::{Class, Runs};
@@ -37,6 +38,11 @@ const WORDS: [&str; 12] = [
     "pwd",
 ];
 
+/// Whether a password is a word that people write where one would stand.
+pub(super) fn is_stand_in(password: &str) -> bool {
+    WORDS.iter().any(|word| password.eq_ignore_ascii_case(word))
+}
+
 /// The password of the URL whose scheme ends at `colon`.
 pub(super) fn find_password(text: &str, colon: usize) -> Option<Hit> {
     let bytes = text.as_bytes();
@@ -51,17 +57,31 @@ pub(super) fn find_password(text: &str, colon: usize) -> Option<Hit> {
     let is_store = is_store(scheme);
     bytes.get(colon - scheme_length).filter(|_| scheme_length > 0)?.is_ascii_alphabetic().then_some(())?;
     let authority_at = colon + "://".len();
-    let (user, password) = user_info(bytes, authority_at, is_store)?;
+    let Some((user, password)) = user_info(bytes, authority_at, is_store) else {
+        return find_lone_token(text, authority_at);
+    };
     let span = Span::new(authority_at + user + 1, authority_at + password);
     let written = span.of(text)?;
     if written.chars().count() < SHORTEST || value::is_placeholder(written) {
         return None;
     }
     let rule = if is_store { &rules::DB_CONNECTION_PASSWORD } else { &rules::URL_PASSWORD };
-    let word = WORDS.iter().any(|word| written.eq_ignore_ascii_case(word));
+    let word = is_stand_in(written);
     let hit = Hit::new(rule, span, "between the user and the host");
     let example = word || host_is_example(text.get(authority_at + password + 1..)?);
     Some(if example { hit.severity(Severity::Low) } else { hit })
+}
+
+/// A token that stands alone before the host, as in addresses of repositories.
+fn find_lone_token(text: &str, at: usize) -> Option<Hit> {
+    let rest = text.as_bytes().get(at..)?;
+    let length = rest.iter().take(FAR).take_while(|byte| Class::Word.has(**byte)).count();
+    let token = text.get(at..at + length)?;
+    let alone = rest.get(length) == Some(&b'@') && token.len() >= 20;
+    (alone && check::randomness(token) == Randomness::Random && !value::is_placeholder(token)).then(|| {
+        let span = Span::new(at, at + length);
+        Hit::new(&rules::URL_PASSWORD, span, "a token before the host").severity(Severity::Medium)
+    })
 }
 
 /// Whether a scheme is that of a store, with or without a driver as in `postgresql+asyncpg`.
@@ -111,7 +131,26 @@ pub(super) fn find_webhook(text: &str, at: usize) -> Option<Hit> {
         && secret.len() >= 16;
     let hit =
         Hit::new(&rules::SLACK_WEBHOOK, Span::new(start, start + length), "has the form of its provider");
-    fits.then(|| if super::check::is_example(secret) { hit.severity(Severity::Low) } else { hit })
+    fits.then(|| if check::is_example(secret) { hit.severity(Severity::Low) } else { hit })
+}
+
+/// The part of a Discord webhook's address that lets one post; its path begins at `at`.
+pub(super) fn find_discord_webhook(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    let id = at + "/api/webhooks/".len();
+    let digits = bytes.get(id..)?.iter().take(24).take_while(|byte| byte.is_ascii_digit()).count();
+    let start = id + digits + 1;
+    (digits >= 15 && bytes.get(start - 1) == Some(&b'/')).then_some(())?;
+    let end = runs.end(bytes, start, Class::Word);
+    (end - start >= 40)
+        .then(|| Hit::new(&rules::DISCORD_WEBHOOK, Span::new(start, end), "has the form of its provider"))
+}
+
+/// The signature of a URL for a stored object, after `-Signature=` at `at`.
+pub(super) fn find_signed(text: &str, at: usize, runs: &mut Runs) -> Option<Hit> {
+    let start = at + "-Signature=".len();
+    let end = runs.end(text.as_bytes(), start, Class::Hex);
+    (end - start >= 64).then(|| Hit::new(&rules::SIGNED_URL, Span::new(start, end), "a signature in a URL"))
 }
 
 /// The signature of a shared-access URL, whose query begins with `sig=` at `at`.

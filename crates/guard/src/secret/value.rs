@@ -26,8 +26,12 @@ const LONG_WORDS: usize = 16;
 /// How bad it is that `value` stands under a name with this promise; none when it is no secret.
 pub(super) fn judge(promise: Promise, value: &str, written: Written) -> Option<Severity> {
     let profile = Profile::of(value);
-    if profile.length < SHORTEST || profile.spaces > 0 || is_placeholder(value) || is_reference(value) {
+    if profile.length < SHORTEST || is_placeholder(value) || is_reference(value) {
         return None;
+    }
+    if profile.spaces > 0 {
+        let phrase = promise == Promise::Password && written == Written::Quoted && is_passphrase(value);
+        return phrase.then_some(Severity::Medium);
     }
     let random = profile.is_random() && profile.length >= 16;
     // A word that begins like a type and stands among arguments is one, however many letters and digits it mixes.
@@ -88,6 +92,69 @@ fn judge_words(promise: Promise, profile: &Profile, value: &str, written: Writte
         return Some(Severity::Medium);
     }
     (promise == Promise::Password && profile.digits == profile.length).then_some(Severity::Low)
+}
+
+/// Words of sentences. A passphrase is drawn from a list that has none of them.
+const SENTENCE: [&str; 43] = [
+    "a",
+    "an",
+    "the",
+    "your",
+    "you",
+    "our",
+    "is",
+    "are",
+    "be",
+    "of",
+    "to",
+    "for",
+    "and",
+    "or",
+    "not",
+    "no",
+    "with",
+    "without",
+    "password",
+    "passwords",
+    "passphrase",
+    "enter",
+    "must",
+    "should",
+    "please",
+    "at",
+    "in",
+    "on",
+    "new",
+    "old",
+    "has",
+    "have",
+    "forgot",
+    "reset",
+    "change",
+    "current",
+    "this",
+    "that",
+    "by",
+    "from",
+    "field",
+    "invalid",
+    "user",
+];
+
+/// Whether a text with blanks is a passphrase rather than a sentence about passwords.
+fn is_passphrase(value: &str) -> bool {
+    let words: Vec<&str> = value.split(' ').collect();
+    let plain = |word: &&str| word.len() >= 3 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let drawn = (4..=12).contains(&words.len()) && words.iter().all(plain);
+    // `S3cret` is how people make a password out of a word; units and versions have their digits at one end.
+    let spelled = |word: &&str| {
+        let inner = word.trim_matches(|character: char| !character.is_ascii_alphabetic());
+        inner.bytes().any(|byte| byte.is_ascii_digit() || b"@$!".contains(&byte))
+            && inner.bytes().all(|byte| byte.is_ascii_graphic() && !b"(){}[]<>:/.-_".contains(&byte))
+    };
+    let said = |word: &&&str| SENTENCE.iter().any(|known| word.eq_ignore_ascii_case(known));
+    let said = words.iter().filter(said).count();
+    words.len() <= 12 && (drawn && said == 0 || words.iter().any(spelled) && said <= 1)
 }
 
 /// What people write where a secret would stand, in lower case.

@@ -105,13 +105,13 @@ fn masks_private_keys_whole_cut_and_escaped() {
     {
         check(&format!("a\n{}\nb", key(label)), "a\n[REDACTED PRIVATE KEY]\nb", &[("private_key", Critical)]);
     }
-    for label in ["ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
-        check(&key(label), "[REDACTED PRIVATE KEY]", &[("private_key", Critical)]);
-    }
+    let pgp = key("PGP PRIVATE KEY BLOCK");
+    check(&pgp, "[REDACTED PRIVATE KEY]", &[("private_key", Critical)]);
+    check(&key("ENCRYPTED PRIVATE KEY"), "[REDACTED PRIVATE KEY]", &[("private_key", High)]);
     let headers = format!(
         "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES,00\n\n{line}\n-----END RSA PRIVATE KEY-----"
     );
-    check(&headers, "[REDACTED PRIVATE KEY]", &[("private_key", Critical)]);
+    check(&headers, "[REDACTED PRIVATE KEY]", &[("private_key", High)]);
     let cut = format!("log: -----BEGIN PRIVATE KEY-----\n{line}\n{line}\n[output cut]");
     check(&cut, "log: REDACTED PRIVATE KEY\n[output cut]", &[("private_key", Critical)]);
     let escaped = key("PRIVATE KEY").replace('\n', "\\n");
@@ -123,6 +123,48 @@ fn masks_private_keys_whole_cut_and_escaped() {
     );
     let encoded = "LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0tCk1JSUV2UUlCQURBTkJna3Foa2lHOXcwQkFRRUZBQVND";
     check(&format!("client-key-data: {encoded}"), "client-key-data: REDACTED", &[("private_key", Critical)]);
+}
+
+/// Masked in every case; how bad it is depends on what the key is for.
+#[test]
+fn a_private_key_is_as_bad_as_its_surroundings_make_it() {
+    let line = format!("{NOISE}{}", &NOISE[..20]);
+    let key = format!("-----BEGIN PRIVATE KEY-----\n{line}\n{line}\n-----END PRIVATE KEY-----\n");
+    let openssh = |cipher: &str| {
+        format!(
+            "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAA{cipher}{line}\n{line}\n-----END OPENSSH PRIVATE KEY-----\n"
+        )
+    };
+    let published = "MIIEogIBAAKCAQEA6NF8iallvQVp22WDkTkyrtvp9eWW6A8YVr+kz4TjGYe7gHzI";
+    let escaped = key.replace('\n', "\\n");
+    let table = [
+        ("alone", key.clone(), Critical),
+        (
+            "beside its certificate",
+            format!("-----BEGIN CERTIFICATE-----\n{HEX}\n-----END CERTIFICATE-----\n{key}"),
+            Critical,
+        ),
+        ("printed by a tool", format!("$ cat id\n{key}$ "), Critical),
+        ("in an environment file", format!("KEY=\"{escaped}\"\n"), Critical),
+        ("OpenSSH without encryption", openssh("BG5vbmU"), Critical),
+        ("OpenSSH with encryption", openssh("CmFlczI1Ni1j"), High),
+        (
+            "in source code",
+            format!("use std::fs;\nconst KEY: &str = \"{escaped}\";\nfn f() {{ return g(KEY); }}\n"),
+            High,
+        ),
+        ("in an example", format!("An example of a key:\n{key}"), High),
+        ("one of many", format!("{key}{key}"), High),
+        ("one that everyone has", key.replacen(&line, published, 1), Low),
+    ];
+    for (name, text, severity) in table {
+        let (clean, fired) = masked(&text);
+        assert!(
+            fired.iter().all(|fired| *fired == ("private_key", severity)) && !fired.is_empty(),
+            "{name}: {fired:?}"
+        );
+        assert!(!clean.contains(&NOISE[..30]), "{name}: {clean}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use fullsend_guard::Pipeline;
 use fullsend_guard::files::{self, ContextFile, ContextKind, ContextLimits, Dependencies, Entry, Root, Skip};
+use fullsend_guard::log::Phase;
 
 use super::{Scan, cannot_scan, read_text};
 use crate::cli::ScanContextArgs;
@@ -13,7 +14,7 @@ use crate::output::Output;
 use crate::output::findings::Source;
 
 pub(super) fn run(args: &ScanContextArgs, output: &mut Output) -> Result<Exit> {
-    let mut scan = Scan::new(&args.report)?;
+    let mut scan = Scan::new(&args.report, Phase::HostInput)?;
     let pipeline = scan.checks.clone().for_files().input();
     let limits = ContextLimits {
         file_size: args.max_size,

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use fullsend_guard::files::{self, Content, OutputFile, Root};
+use fullsend_guard::log::Phase;
 use fullsend_guard::{Finding, Pipeline};
-use serde::de::IgnoredAny;
 
 use super::context::below;
+use super::form::Form;
 use super::{Scan, cannot_scan};
 use crate::cli::ScanOutputArgs;
 use crate::exit::Exit;
@@ -15,7 +16,7 @@ use crate::output::Output;
 use crate::output::findings::Source;
 
 pub(super) fn run(args: &ScanOutputArgs, output: &mut Output) -> Result<Exit> {
-    let scan = Scan::new(&args.report)?;
+    let scan = Scan::new(&args.report, Phase::HostOutput)?;
     let (texts, bytes) = (scan.checks.clone().for_files().output(), scan.checks.bytes());
     let mut delivery = Delivery { scan, texts, bytes, unfixed: Vec::new() };
     for path in &args.paths {
@@ -92,10 +93,11 @@ impl Delivery {
             self.scan.add(source, text, report.findings);
             return;
         };
-        let written = if Form::of(text) == Form::of(&clean) {
-            files::replace(root, path, clean.as_bytes()).map_err(|error| error.to_string())
-        } else {
-            Err("it would not be valid JSON any more".to_owned())
+        let written = match Form::of(path, text) {
+            form if form == Form::of(path, &clean) => {
+                files::replace(root, path, clean.as_bytes()).map_err(|error| error.to_string())
+            }
+            form => Err(format!("it would not be valid {} any more", form.name())),
         };
         match written {
             Ok(()) => {
@@ -131,26 +133,4 @@ impl Delivery {
 fn without_place(finding: &Finding, addition: &str) -> Finding {
     let detail = format!("{}{addition}", finding.detail());
     Finding::new(finding.rule, None, detail).with_severity(finding.severity)
-}
-
-/// What a text must still be after a change.
-#[derive(Debug, PartialEq, Eq)]
-enum Form {
-    Json,
-    JsonLines,
-    Other,
-}
-
-impl Form {
-    fn of(text: &str) -> Self {
-        let is_json = |text: &str| serde_json::from_str::<IgnoredAny>(text).is_ok();
-        let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
-        if is_json(text) {
-            Self::Json
-        } else if lines.peek().is_some() && lines.all(is_json) {
-            Self::JsonLines
-        } else {
-            Self::Other
-        }
-    }
 }

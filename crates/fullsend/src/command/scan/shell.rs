@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use fullsend_guard::log::Phase;
 
 use super::{Scan, read_text};
 use crate::cli::ScanCommandArgs;
@@ -14,7 +15,7 @@ use crate::output::findings::Source;
 const LONGEST: u64 = 16 << 20;
 
 pub(super) fn run(args: &ScanCommandArgs, output: &mut Output) -> Result<Exit> {
-    let mut scan = Scan::new(&args.report)?;
+    let mut scan = Scan::new(&args.report, Phase::HookPreTool)?;
     let (source, text) = match args.command.as_str() {
         "-" => read_text(Path::new("-"), LONGEST)?,
         command => (Source::Argument(1), Ok(command.to_owned())),

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, ToSocketAddrs as _};
 
 use anyhow::Result;
+use fullsend_guard::log::Phase;
 use fullsend_guard::url::{Allowed, Verdict, judge, judge_addresses};
 use fullsend_guard::{Finding, Span};
 
@@ -16,7 +17,7 @@ use crate::output::findings::Source;
 const ANY_PORT: u16 = 443;
 
 pub(super) fn run(args: &ScanUrlArgs, output: &mut Output) -> Result<Exit> {
-    let mut scan = Scan::new(&args.report)?;
+    let mut scan = Scan::new(&args.report, Phase::HookPreTool)?;
     let carries = scan.checks.request();
     for (number, url) in args.urls.iter().enumerate() {
         let verdict = judge(url);
