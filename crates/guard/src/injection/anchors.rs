@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use std::iter;
 use std::sync::LazyLock;
 
-use super::languages;
+use super::{authority, foreign, languages};
+use super::respelt::Spelling;
 use super::words::starts_word;
 use crate::finding::Span;
-use crate::fold::Folded;
 
 /// What a matcher is asked when its anchor is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +36,19 @@ pub(super) enum Kind {
     Marker,
     Tag,
     Turn,
+    Role,
+    Audience,
+    Step,
+    Authority,
+    Consent,
+    ForeignUser,
+    ForeignSend,
     Comment,
     Style,
     Reference,
     Link,
-    Rot13,
-    Spaced,
+    Unshown,
+    Respelt(Spelling),
 }
 
 /// Anchors in ASCII, matched in any case. Each is rare in ordinary text, since every occurrence costs a look around.
@@ -64,6 +71,13 @@ const ANCHORS: &[(Kind, &[&str])] = &[
             "supersede",
             "follow",
             "obey",
+            "discard",
+            "abandon",
+            "set aside",
+            "pay no attention",
+            "drop all",
+            "drop your",
+            "cancel all",
         ],
     ),
     (Kind::Expired, &["no longer appl", "no longer valid", "no longer matter", "no longer count"]),
@@ -106,11 +120,11 @@ const ANCHORS: &[(Kind, &[&str])] = &[
     ),
     (Kind::AnythingNow, &["do anything now"]),
     (Kind::FromNowOn, &["from now on"]),
-    (Kind::Tell, &["tell", "inform", "reveal", "mention", "disclos", "notify", "alert", "warn"]),
+    (Kind::Tell, &["tell", "inform", "reveal", "mention", "disclos", "notify", "alert", "warn", "hide ", "conceal", "keep ", "let the", "user must not", "user should not", "user does not need"]),
     (Kind::Silently, &["silently", "secretly", "covertly", "stealthily", "quietly"]),
     (
         Kind::Send,
-        &["send ", "post ", "upload", "exfiltrat", "email", "transmit", "forward ", "leak ", "submit"],
+        &["send ", "post ", "upload", "exfiltrat", "email", "transmit", "forward ", "leak ", "submit", "append ", "encode ", "embed ", "include "],
     ),
     (Kind::Image, &["](http"]),
     (Kind::Request, &["curl ", "wget ", "nc -", "nc $", "ncat ", "netcat "]),
@@ -169,13 +183,87 @@ const ANCHORS: &[(Kind, &[&str])] = &[
         ],
     ),
     (Kind::Turn, &["### system:", "### instruction:", "## system:", "```system", "human:", "assistant:"]),
+    (
+        Kind::Audience,
+        &[
+            "ai agent", "ai assistant", "ai model", "ai reviewer", "ai coding", "ai system", "ai tool", "ai bot", "ai code",
+            "ai language", "ais ", "language model", "llm", "claude", "copilot", "chatgpt", "coding agent",
+            "coding assistant", "autonomous agent", "automated agent", "automated reviewer", "chatbot", "agents reading", "assistant reading",
+        ],
+    ),
+    (
+        Kind::Step,
+        &[
+            "before continu", "before proceed", "before answer", "before respond", "before you continue",
+            "before you proceed", "before you answer", "before you respond", "before doing anything", "before you do anything",
+            "before using any", "prior to answer", "prior to continu", "prior to proceed", "in order to continue",
+            "to continue,", "to proceed,", "the agent must first", "you must first", "required first step", "as the next step", "your next step",
+            "your next action", "as your first action", "your first action",
+        ],
+    ),
+    (Kind::Consent, &["authoriz", "authoris", "approve", "consent", "permit", "grant"]),
+    (Kind::Role, &["\"role\"", "'role'", "role:"]),
     (Kind::Comment, &["<!--"]),
-    (Kind::Style, &["display", "visibility", "font-size", "opacity", " hidden"]),
+    (
+        Kind::Style,
+        &[
+            "display",
+            "visibility",
+            "font-size",
+            "opacity",
+            " hidden",
+            "aria-hidden",
+            "sr-only",
+            "visually-hidden",
+            "d-none",
+            "width",
+            "height",
+            "left",
+            "text-indent",
+            "margin-left",
+            "color",
+            "clip-path",
+            "clip",
+            "transform",
+        ],
+    ),
+    (Kind::Unshown, &["<template", "<noscript"]),
     (Kind::Reference, &["[//]:", "[comment]:"]),
     (Kind::Link, &["[http", ">http"]),
-    (Kind::Rot13, &["vtaber", "qvfertneq", "sbetrg", "vafgehpgvba"]),
+    (Kind::Respelt(Spelling::Turned), &["vtaber", "qvfertneq", "sbetrg", "vafgehpgvba"]),
     (
-        Kind::Spaced,
+        Kind::Respelt(Spelling::Leet),
+        &[
+            "1gn0r", "1gnor", "ign0r", "!gnor", "!gn0r", "d1sreg", "disreg4rd", "disr3g", "d1sr3g", "f0rg", "forg3t",
+            "1nstruc7", "1nstruct", "instruct10n", "byp4ss", "0verrid", "0v3rrid", "ov3rrid", "r3v3al", "r3veal",
+        ],
+    ),
+    (Kind::Respelt(Spelling::Reversed), &["snoitcurtsni", "tpmorp metsys", "enilediug", "erongi"]),
+    (
+        Kind::Respelt(Spelling::Codes),
+        &[
+            "69 67 6e 6f 72 65",
+            "49 67 6e 6f 72 65",
+            "49 47 4e 4f 52 45",
+            "64 69 73 72 65 67",
+            "44 69 73 72 65 67",
+            "66 6f 72 67 65 74",
+            "46 6f 72 67 65 74",
+            "0x69 0x67 0x6e",
+            "0x69, 0x67, 0x6e",
+            "0x69,0x67,0x6e",
+            "0x49, 0x67, 0x6e",
+            "105 103 110 111",
+            "105, 103, 110, 111",
+            "105,103,110,111",
+            "73 103 110 111",
+            "73, 103, 110, 111",
+            "01101001 01100111 01101110",
+            "01001001 01100111 01101110",
+        ],
+    ),
+    (
+        Kind::Respelt(Spelling::Spaced),
         &["i g n o r e", "d i s r e g a r d", "f o r g e t", "i-g-n-o-r-e", "i.g.n.o.r.e", "i_g_n_o_r_e"],
     ),
 ];
@@ -259,7 +347,15 @@ fn patterns() -> impl Iterator<Item = (Kind, Cow<'static, str>)> {
     let ascii =
         ANCHORS.iter().flat_map(|(kind, words)| words.iter().map(|word| (*kind, Cow::Borrowed(*word))));
     // The text is folded, so what is looked for is folded too: half of a Cyrillic word looks Latin.
-    let foreign = languages::VERBS.iter().map(|verb| (Kind::Foreign, Folded::new(verb).into_text()));
+    let foreign = [
+        (Kind::Foreign, languages::VERBS),
+        (Kind::ForeignUser, foreign::PEOPLE),
+        (Kind::ForeignSend, foreign::SENDING),
+        (Kind::Authority, authority::PHRASES),
+    ];
+    let foreign = foreign.into_iter().flat_map(|(kind, words)| {
+        foreign::spellings(words).into_iter().map(move |word| (kind, Cow::Owned(word)))
+    });
     ascii.chain(foreign)
 }
 

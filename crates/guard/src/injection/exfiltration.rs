@@ -20,6 +20,8 @@ const SENDING: &[&str] = &[
     "report",
     "append",
     "encode",
+    "embed",
+    "include",
 ];
 /// Words that name a secret, alone or with the one after.
 const SECRETS: &[&str] = &[
@@ -37,6 +39,10 @@ const SECRETS: &[&str] = &[
     "key",
     "ssh",
     "cookies",
+    "passwd",
+    "conversation",
+    "secret",
+    "variables",
 ];
 const KEYS: &[&str] = &["api", "secret", "private", "access", "ssh", "environment", "auth", "aws"];
 

@@ -2,14 +2,29 @@
 
 use super::found::Match;
 use super::rules::IGNORE_INSTRUCTIONS;
-use super::words::{Gap, Word, Words, word_at};
+use super::words::{Gap, Word, Words, is_word_byte, word_at};
 use crate::finding::Span;
 use crate::severity::Severity;
 
 /// Verbs that hardly ever have instructions as their object in technical prose.
 const SET_ASIDE: &[&str] = &["ignore", "disregard", "forget", "neglect", "dismiss", "unlearn", "disobey"];
 /// Verbs that technical prose also uses of rules and commands.
-const GET_AROUND: &[&str] = &["override", "bypass", "circumvent", "overlook", "supersede", "follow", "obey"];
+const GET_AROUND: &[&str] = &[
+    "override",
+    "bypass",
+    "circumvent",
+    "overlook",
+    "supersede",
+    "supersedes",
+    "follow",
+    "obey",
+    "discard",
+    "abandon",
+    "set",
+    "pay",
+    "drop",
+    "cancel",
+];
 const GERUNDS: &[&str] = &[
     "ignoring",
     "disregarding",
@@ -26,7 +41,7 @@ const GERUNDS: &[&str] = &[
     "obeying",
 ];
 const NOUNS: &[&str] =
-    &["instruction", "instructions", "guideline", "guidelines", "prompt", "prompts", "orders", "programming"];
+    &["instruction", "instructions", "guideline", "guidelines", "prompt", "prompts", "orders", "programming", "guidance"];
 const TECHNICAL_NOUNS: &[&str] = &[
     "rule",
     "rules",
@@ -132,6 +147,8 @@ struct Target {
     noun: bool,
     rules: bool,
     joined: bool,
+    /// Of another text, which careful people tell their agents not to follow.
+    elsewhere: bool,
 }
 
 /// The call that starts, or ends, with the verb at `at`.
@@ -144,14 +161,30 @@ pub(super) fn find(text: &str, at: usize) -> Option<Match> {
     {
         return passive(text, &verb);
     }
+    // "set aside", "pay no attention to"
+    if verb.is(&["set", "pay"]) && !Words::after(text, verb.end).is(usize::from(verb.is(&["pay"])), &["aside", "attention"]) {
+        return None;
+    }
     let after = Words::after(text, verb.end);
     let command = Command::of(text, &verb)?;
     if let Some(found) = whole(&verb, &after, &command) {
         return Some(found);
     }
     let target = target_after(&after)?;
-    let severity = severity(&verb, &target, &command)?;
+    let mut severity = severity(&verb, &target, &command)?;
+    if target.joined && severity == Severity::Medium && stands_alone(text, verb.start, target.end) {
+        severity = Severity::High;
+    }
     Some(Match::new(&IGNORE_INSTRUCTIONS, Span::new(verb.start, target.end)).with_severity(severity))
+}
+
+/// Whether four words or more that are joined to one are not a name in source code or part of an address.
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+    let joins = |byte: Option<&u8>| byte.is_some_and(|byte| is_word_byte(*byte) || b"_-/.(:=\"'`".contains(byte));
+    let words = text.get(start..end).map_or(0, |part| part.split(|letter: char| !letter.is_alphanumeric()).count());
+    let before = start.checked_sub(1).and_then(|before| text.as_bytes().get(before));
+    let after = text.as_bytes().get(end).filter(|byte| **byte != b'.' || text.as_bytes().get(end + 1).is_some_and(u8::is_ascii_alphanumeric));
+    words >= 4 && !joins(before) && !joins(after)
 }
 
 /// How the verb is used.
@@ -256,7 +289,8 @@ fn target_after(after: &Words<'_>) -> Option<Target> {
             let given = qualifier.is_some_and(|(_, given)| given);
             // "the system prompt of …" and "previous instruction pointer" go on with what is really meant.
             if let Some(target) = noun_target(after, at, near, given) {
-                return Some(Target { yours, joined, noun, rules: word.is(RULE_NOUNS), ..target });
+                let elsewhere = stands_elsewhere(after, at);
+                return Some(Target { yours, joined, noun, elsewhere, rules: word.is(RULE_NOUNS), ..target });
             }
         }
         if word.is(GIVEN) && (at <= FILLERS || qualifier.is_some()) {
@@ -269,11 +303,22 @@ fn target_after(after: &Words<'_>) -> Option<Target> {
     None
 }
 
+/// Whether the instructions are said to stand in something that is read, and not in what the model was given.
+fn stands_elsewhere(after: &Words<'_>, noun: usize) -> bool {
+    let place = ["in", "inside", "within", "from", "found", "embedded", "contained", "that", "which", "hidden", "appearing"];
+    let own = [
+        "system", "prompt", "developer", "user", "user's", "your", "you", "operator", "claude", "agents", "skill", "openai",
+        "anthropic", "above", "before", "earlier", "previous", "prior",
+    ];
+    let rest: Vec<_> = after.as_slice().iter().skip(noun + 1).take(8).collect();
+    rest.iter().take(2).any(|word| word.is(&place)) && !rest.iter().any(|word| word.is(&own))
+}
+
 fn noun_target(after: &Words<'_>, at: usize, qualified: bool, given: bool) -> Option<Target> {
     let word = after.get(at)?;
     let later =
         after.as_slice().iter().enumerate().skip(at + 1).take(FILLERS).find(|(_, word)| word.is(GIVEN_AFTER));
-    let target = |end, given| Target { end, given, yours: false, noun: true, rules: false, joined: false };
+    let target = |end, given| Target { end, given, yours: false, noun: true, rules: false, joined: false, elsewhere: false };
     match later {
         _ if qualified && given => Some(target(word.end, true)),
         Some((_, later)) if at <= FILLERS && word.is(NOUNS) => Some(target(later.end, true)),
@@ -305,6 +350,10 @@ fn severity(verb: &Word<'_>, target: &Target, command: &Command) -> Option<Sever
     } else {
         Low
     };
+    // Careful people tell their agents to ignore the instructions in what they read.
+    if target.elsewhere && !target.given {
+        return Some(Low);
+    }
     let name = if target.joined { Medium } else { Critical };
     let negated = if *command == Command::Negated { Low } else { Critical };
     Some(worst.min(form).min(name).min(negated))

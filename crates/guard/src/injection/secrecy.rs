@@ -1,9 +1,9 @@
 //! Calls to keep something from the user.
 
 use super::found::Match;
-use super::overrides::starts_clause;
+use super::overrides::{NEGATIONS, starts_clause};
 use super::rules::{DO_NOT_TELL, SILENT_COMMAND};
-use super::words::{Words, word_at};
+use super::words::{Word, Words, word_at};
 use crate::finding::Span;
 use crate::severity::Severity;
 
@@ -79,6 +79,9 @@ const TELLING: &[&str] = &[
 /// "do not tell the user"; `at` is where the verb starts.
 pub(super) fn tell(text: &str, at: usize) -> Option<Match> {
     let verb = word_at(text, at);
+    if verb.is(&["hide", "conceal", "keep", "let", "user"]) {
+        return keep_from(text, &verb);
+    }
     if !verb.is(TELLING) {
         return None;
     }
@@ -111,11 +114,53 @@ pub(super) fn tell(text: &str, at: usize) -> Option<Match> {
         || starts_clause(text, first.start)
         || before.find(4, &["you", "and", "please", "but"]).is_some();
     let severity = match (demanded, gerund) {
-        (true, false) => Severity::High,
+        (true, false) => how_secret(&after, person),
         (_, true) => return silent_without(text, first.start, whom.end),
         (false, false) => Severity::Low,
     };
     Some(Match::new(&DO_NOT_TELL, Span::new(first.start, whom.end)).with_severity(severity))
+}
+
+/// "do not tell the user to restart" is about manners, and "do not tell the user that it works" about the truth.
+fn how_secret(after: &Words<'_>, person: usize) -> Severity {
+    let own = ["instruction", "instructions", "command", "request", "message", "script", "step", "steps", "comment", "ran", "executed"];
+    if after.is(person + 1, &["to"]) {
+        Severity::Low
+    } else if after.is(person + 1, &["that", "you", "you've", "you're", "how", "what", "when", "it", "unless", "until", "if"])
+        && after.find(14, &own).is_none()
+    {
+        Severity::Medium
+    } else {
+        Severity::High
+    }
+}
+
+/// "hide this from the user", "keep this secret from the user", "do not let the user know", "the user must not know".
+fn keep_from(text: &str, verb: &Word<'_>) -> Option<Match> {
+    let (before, after) = (Words::before(text, verb.start), Words::after(text, verb.end));
+    let knowing = ["know", "see", "notice", "find", "learn", "aware", "told", "informed", "realize", "realise"];
+    let negated = before.find(2, NEGATIONS).is_some();
+    let found = |last: usize, severity| {
+        let end = after.get(last).map_or(verb.end, |word| word.end);
+        Some(Match::new(&DO_NOT_TELL, Span::new(verb.start, end)).with_severity(severity))
+    };
+    if verb.is(&["let"]) {
+        let known = after.find(5, &knowing).filter(|_| negated && after.find(3, PEOPLE).is_some())?;
+        let severity = if after.is(known, &["see"]) { Severity::Low } else { Severity::High };
+        return found(known, severity);
+    }
+    if verb.is(&["user"]) {
+        let known = after.find(5, &knowing)?;
+        let severity = if after.is(known, &["see"]) { Severity::Low } else { Severity::High };
+        return found(known, severity);
+    }
+    let from = after.find(7, &["from"]).filter(|_| !negated)?;
+    let person = after.find(from + 3, PEOPLE).filter(|at| *at > from && !after.is(at + 1, TERMS))?;
+    let object = after.find(from, &["this", "it", "these", "that", "instruction", "instructions", "command", "secret", "message"]);
+    let secret = verb.is(&["hide", "conceal"]) || after.find(from, &["secret", "hidden", "confidential"]).is_some();
+    let ordered = starts_clause(text, verb.start) || before.is(0, &["and", "then", "must", "should", "to", "please"]);
+    object.filter(|_| secret)?;
+    found(person, if ordered { Severity::High } else { Severity::Low })
 }
 
 const ACTIONS: &[&str] = &[
@@ -145,8 +190,12 @@ const ACTIONS: &[&str] = &[
 /// "run this without telling the user".
 fn silent_without(text: &str, start: usize, end: usize) -> Option<Match> {
     let before = Words::before(text, start);
-    let action = before.as_slice().iter().find(|word| word.is(ACTIONS));
-    match action {
+    let place = before.as_slice().iter().position(|word| word.is(ACTIONS));
+    // "never push without telling the maintainer"
+    if place.is_some_and(|place| before.find(place + 4, NEGATIONS).is_some()) {
+        return None;
+    }
+    match place.and_then(|place| before.get(place)) {
         Some(action) if starts_clause(text, action.start) => {
             Some(Match::new(&SILENT_COMMAND, Span::new(action.start, end)))
         }
