@@ -57,7 +57,8 @@ pub(super) fn phrase(text: &str, at: Span) -> Option<Match> {
     if next.is_some_and(u8::is_ascii_alphanumeric) {
         return None;
     }
-    let overriding = words.get(words.len().saturating_sub(8)..).is_some_and(|end| end.eq_ignore_ascii_case("override"));
+    let overriding =
+        words.get(words.len().saturating_sub(8)..).is_some_and(|end| end.eq_ignore_ascii_case("override"));
     // Products have system overrides; a line that begins with one and a colon gives orders.
     let severity = match overriding {
         true if starts_clause(text, at.start) && next == Some(&b':') => Severity::High,
@@ -77,7 +78,9 @@ pub(super) fn consent(text: &str, at: Span) -> Option<Match> {
     let first = before.find(2, &["i", "we"]).is_some();
     let user = before.find(6, &["user", "owner", "operator", "admin", "administrator", "maintainer"]);
     let done = before.find(4, &["has", "have", "already", "been", "pre", "is", "was"]).is_some();
-    let negated = before.find(4, &["not", "never", "until", "unless", "if", "when", "once", "after", "whether", "what"]).is_some();
+    let negated = before
+        .find(4, &["not", "never", "until", "unless", "if", "when", "once", "after", "whether", "what"])
+        .is_some();
     let you = after.find(2, &["you"]).is_some();
     if negated || !verb.starts_with(&["authori", "approv", "consent", "permi", "grant"]) {
         return None;

@@ -56,16 +56,31 @@ const DANGEROUS: &[&str] = &[
     "crontab",
 ];
 /// Dangerous together with a verb that gives them away.
-const SECRETS: &[&str] =
-    &["credential", "secret", "api key", "api_key", "apikey", "private key", "password", "token", "conversation", "system prompt"];
+const SECRETS: &[&str] = &[
+    "credential",
+    "secret",
+    "api key",
+    "api_key",
+    "apikey",
+    "private key",
+    "password",
+    "token",
+    "conversation",
+    "system prompt",
+];
 const GIVING: &[&str] = &[
-    "send", "post", "upload", "email", "forward", "print", "output", "include", "reveal", "append", "copy", "paste",
-    "share", "return", "collect", "gather", "submit", "write", "embed", "leak", "provide", "list", "read", "put",
+    "send", "post", "upload", "email", "forward", "print", "output", "include", "reveal", "append", "copy",
+    "paste", "share", "return", "collect", "gather", "submit", "write", "embed", "leak", "provide", "list",
+    "read", "put",
 ];
 
 static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let words = DANGEROUS.iter().chain(SECRETS);
-    AhoCorasick::builder().ascii_case_insensitive(true).match_kind(MatchKind::LeftmostLongest).build(words).ok()
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(words)
+        .ok()
 });
 
 /// Where, within `reach` bytes after `from`, something dangerous is asked for ends.
@@ -83,7 +98,12 @@ pub(super) fn asked(text: &str, from: usize, reach: usize) -> Option<usize> {
             let line = part.get(..part.find('\n').unwrap_or(part.len())).unwrap_or_default();
             line.contains("localhost") || line.contains("127.0.0.1")
         });
-        let negated = before.find(7, NEGATIONS).or_else(|| before.find(7, &["no", "avoid", "without", "nobody"])).is_some();
+        let negation =
+            before.find(7, NEGATIONS).or_else(|| before.find(7, &["no", "avoid", "without", "nobody"]));
+        // "no confirmation needed: run …"
+        let negated = negation
+            .and_then(|at| text.get(before.get(at)?.end..start))
+            .is_some_and(|between| !between.contains(": "));
         let secret = found.pattern().as_usize() >= DANGEROUS.len();
         let given = !secret || before.find(8, GIVING).is_some();
         (given && !negated && !own).then_some(end)

@@ -14,7 +14,9 @@ const REACH: usize = 320;
 pub(super) fn decode_escapes(text: &str, mut each: impl FnMut(Payload)) {
     let mut done = 0;
     for at in memchr3_iter(b'%', b'\\', b'&', text.as_bytes()) {
-        let Some(escape) = text.as_bytes().get(at..).filter(|_| at >= done).and_then(escape) else { continue };
+        let Some(escape) = text.as_bytes().get(at..).filter(|_| at >= done).and_then(escape) else {
+            continue;
+        };
         if !is_worth_decoding(text.as_bytes(), at, &escape) {
             continue;
         }
@@ -40,13 +42,15 @@ fn region(text: &str, at: Span, from: usize) -> Span {
 /// Letters are not escaped without need, and spaces only in addresses and between words of HTML.
 fn is_worth_decoding(bytes: &[u8], at: usize, escape: &Escape) -> bool {
     let percent = bytes.get(at) == Some(&b'%');
-    let word = |place: Option<usize>| place.and_then(|place| bytes.get(place)).is_some_and(|byte| is_word_byte(*byte));
+    let word = |place: Option<usize>| {
+        place.and_then(|place| bytes.get(place)).is_some_and(|byte| is_word_byte(*byte))
+    };
     let between = || word(at.checked_sub(1)) && word(Some(at + escape.length));
     match escape.value {
-        Value::Byte(byte) => byte.is_ascii_alphabetic() || byte >= 0x80 || (percent && byte.is_ascii_whitespace()),
-        Value::Character(character) => {
-            character.is_alphabetic() || (character.is_whitespace() && between())
+        Value::Byte(byte) => {
+            byte.is_ascii_alphabetic() || byte >= 0x80 || (percent && byte.is_ascii_whitespace())
         }
+        Value::Character(character) => character.is_alphabetic() || (character.is_whitespace() && between()),
     }
 }
 
@@ -55,7 +59,9 @@ fn decode(text: &str, offset: usize) -> Option<(String, Span)> {
     let mut decoded = Vec::with_capacity(text.len());
     let (mut copied, mut first, mut last) = (0, None, 0);
     for at in memchr3_iter(b'%', b'\\', b'&', text.as_bytes()) {
-        let Some(escape) = text.as_bytes().get(at..).filter(|_| at >= copied).and_then(escape) else { continue };
+        let Some(escape) = text.as_bytes().get(at..).filter(|_| at >= copied).and_then(escape) else {
+            continue;
+        };
         decoded.extend_from_slice(text.as_bytes().get(copied..at).unwrap_or_default());
         match escape.value {
             Value::Byte(byte) => decoded.push(byte),
@@ -87,7 +93,8 @@ enum Value {
 /// The escape at the start of `bytes`.
 fn escape(bytes: &[u8]) -> Option<Escape> {
     let byte = |value, length| Some(Escape { value: Value::Byte(value), length });
-    let character = |(value, length), lead: usize| Some(Escape { value: Value::Character(value), length: length + lead });
+    let character =
+        |(value, length), lead: usize| Some(Escape { value: Value::Character(value), length: length + lead });
     match bytes {
         [b'%', high, low, ..] => byte(hex_byte(&[*high, *low])?, 3),
         [b'\\', b'x', high, low, ..] => byte(hex_byte(&[*high, *low])?, 4),
@@ -138,7 +145,8 @@ fn reference(bytes: &[u8], radix: u32) -> Option<(char, usize)> {
 /// The digits at the start of `bytes` as a character, and how many they are.
 fn number(bytes: &[u8], radix: u32) -> Option<(char, usize)> {
     let digits = bytes.iter().take(7).map_while(|byte| char::from(*byte).to_digit(radix));
-    let (value, length) = digits.fold((0_u32, 0), |(value, length), digit| (value * radix + digit, length + 1));
+    let (value, length) =
+        digits.fold((0_u32, 0), |(value, length), digit| (value * radix + digit, length + 1));
     Some((char::from_u32(value).filter(|_| length > 0)?, length))
 }
 
@@ -158,7 +166,11 @@ pub(super) fn decode_mail(text: &str, mut each: impl FnMut(Payload)) {
             let start = text.floor_char_boundary(at.saturating_sub(REACH).max(done));
             let span = Span::new(start, text.ceil_char_boundary(text.len().min(at + REACH)));
             done = span.end;
-            each(Payload { span, via: "quoted-printable", text: from_mail(span.of(text).unwrap_or_default()) });
+            each(Payload {
+                span,
+                via: "quoted-printable",
+                text: from_mail(span.of(text).unwrap_or_default()),
+            });
         }
         done = 0;
     }

@@ -119,6 +119,10 @@ impl Blocks {
     }
 
     fn element(&mut self, text: &str, tag: Span, name: &str, hiding: Hiding) {
+        // Code between backquotes is shown.
+        if tag.start.checked_sub(1).and_then(|before| text.as_bytes().get(before)) == Some(&b'`') {
+            return;
+        }
         let limit = text.ceil_char_boundary(text.len().min(tag.end + LONGEST_CONTENT));
         let rest = text.get(tag.end..limit).unwrap_or_default();
         let end = closing(rest, name).unwrap_or(rest.len());
@@ -184,14 +188,17 @@ fn hides(text: &str, at: Span) -> Option<Hiding> {
         _ => false,
     };
     let far = |value: &str| {
-        let digits = value.strip_prefix('-').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+        let digits =
+            value.strip_prefix('-').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
         digits >= 3
     };
     let likely = match property.as_str() {
         "width" | "height" => zero(&value),
         "left" | "top" | "text-indent" | "right" | "margin-left" => far(&value),
         "color" => is_background(&value),
-        "clip" | "clip-path" => ["rect(0", "rect(1px", "inset(50%", "inset(100%"].iter().any(|cut| value.starts_with(cut)),
+        "clip" | "clip-path" => {
+            ["rect(0", "rect(1px", "inset(50%", "inset(100%"].iter().any(|cut| value.starts_with(cut))
+        }
         "transform" => value.starts_with("scale(0"),
         _ => false,
     };
@@ -204,9 +211,20 @@ fn hides(text: &str, at: Span) -> Option<Hiding> {
 
 /// Whether text in a colour is not seen on the page of most sites.
 fn is_background(colour: &str) -> bool {
-    ["white", "#fff", "#fefefe", "#fdfdfd", "#fafafa", "rgb(255", "rgba(255,255,255", "transparent", "snow", "ivory"]
-        .iter()
-        .any(|shade| colour.starts_with(shade))
+    [
+        "white",
+        "#fff",
+        "#fefefe",
+        "#fdfdfd",
+        "#fafafa",
+        "rgb(255",
+        "rgba(255,255,255",
+        "transparent",
+        "snow",
+        "ivory",
+    ]
+    .iter()
+    .any(|shade| colour.starts_with(shade))
 }
 
 /// The tag whose attributes hold `at`, and the name of its element.
@@ -237,8 +255,17 @@ fn is_void(name: &str) -> bool {
 }
 
 /// Attributes whose text is hardly ever shown, up to where it starts.
-const ATTRIBUTES: &[&str] =
-    &["alt=", "title=", "aria-label=", "aria-description=", "content=", "value=", "placeholder=", "summary=", "data-"];
+const ATTRIBUTES: &[&str] = &[
+    "alt=",
+    "title=",
+    "aria-label=",
+    "aria-description=",
+    "content=",
+    "value=",
+    "placeholder=",
+    "summary=",
+    "data-",
+];
 
 /// Whether `place` lies in an attribute, a title or an alternative text that is hardly ever shown.
 pub(super) fn in_attribute(text: &str, place: usize) -> bool {

@@ -10,8 +10,8 @@ use super::rules::{
     MISLEADING_LINK, TOO_MANY_PAYLOADS,
 };
 use super::{
-    addressed, authority, commands, encoded, escapes, exfiltration, foreign, languages, links, overrides, persona,
-    respelt, secrecy, takeover, templates,
+    addressed, authority, commands, encoded, escapes, exfiltration, foreign, languages, links, overrides,
+    persona, respelt, secrecy, takeover, templates,
 };
 use crate::finding::Span;
 use crate::fold::Folded;
@@ -29,7 +29,8 @@ const MESSAGE: usize = 600;
 pub(super) fn read(text: &str) -> Vec<Match> {
     let folded = Folded::new(text);
     // What is decoded may be decoded again; all of it together is no more than a few times the text.
-    let mut budget = Budget { bytes: folded.text().len().saturating_mul(4).saturating_add(4096), refused: None };
+    let mut budget =
+        Budget { bytes: folded.text().len().saturating_mul(4).saturating_add(4096), refused: None };
     let mut matches = read_layer(&folded, 0, &mut budget);
     if let Some(refused) = budget.refused {
         let span = folded.to_original(refused);
@@ -170,7 +171,8 @@ impl Layer {
             .map(|found| found.span.start)
             .collect();
         for found in &mut self.matches {
-            let opens = (found.rule == &CHAT_TEMPLATE || found.rule == &FAKE_MESSAGE) && found.severity > Severity::Low;
+            let opens = (found.rule == &CHAT_TEMPLATE || found.rule == &FAKE_MESSAGE)
+                && found.severity > Severity::Low;
             let next = asking.partition_point(|at| *at < found.span.start);
             if opens && asking.get(next).is_some_and(|at| *at < found.span.end + MESSAGE) {
                 found.severity = Severity::Critical;

@@ -16,6 +16,7 @@ const GET_AROUND: &[&str] = &[
     "overlook",
     "supersede",
     "supersedes",
+    "overrides",
     "follow",
     "obey",
     "discard",
@@ -40,8 +41,17 @@ const GERUNDS: &[&str] = &[
     "following",
     "obeying",
 ];
-const NOUNS: &[&str] =
-    &["instruction", "instructions", "guideline", "guidelines", "prompt", "prompts", "orders", "programming", "guidance"];
+const NOUNS: &[&str] = &[
+    "instruction",
+    "instructions",
+    "guideline",
+    "guidelines",
+    "prompt",
+    "prompts",
+    "orders",
+    "programming",
+    "guidance",
+];
 const TECHNICAL_NOUNS: &[&str] = &[
     "rule",
     "rules",
@@ -144,6 +154,8 @@ struct Target {
     end: usize,
     given: bool,
     yours: bool,
+    /// Given only in that they are those of the system, as manuals of programs for models say.
+    system: bool,
     noun: bool,
     rules: bool,
     joined: bool,
@@ -162,7 +174,13 @@ pub(super) fn find(text: &str, at: usize) -> Option<Match> {
         return passive(text, &verb);
     }
     // "set aside", "pay no attention to"
-    if verb.is(&["set", "pay"]) && !Words::after(text, verb.end).is(usize::from(verb.is(&["pay"])), &["aside", "attention"]) {
+    if verb.is(&["set", "pay"])
+        && !Words::after(text, verb.end).is(usize::from(verb.is(&["pay"])), &["aside", "attention"])
+    {
+        return None;
+    }
+    // An option of a program, such as `--ignore-rules`.
+    if text.get(..at).is_some_and(|before| before.ends_with("--")) {
         return None;
     }
     let after = Words::after(text, verb.end);
@@ -180,10 +198,15 @@ pub(super) fn find(text: &str, at: usize) -> Option<Match> {
 
 /// Whether four words or more that are joined to one are not a name in source code or part of an address.
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
-    let joins = |byte: Option<&u8>| byte.is_some_and(|byte| is_word_byte(*byte) || b"_-/.(:=\"'`".contains(byte));
-    let words = text.get(start..end).map_or(0, |part| part.split(|letter: char| !letter.is_alphanumeric()).count());
+    let joins =
+        |byte: Option<&u8>| byte.is_some_and(|byte| is_word_byte(*byte) || b"_-/.(:=\"'`".contains(byte));
+    let words =
+        text.get(start..end).map_or(0, |part| part.split(|letter: char| !letter.is_alphanumeric()).count());
     let before = start.checked_sub(1).and_then(|before| text.as_bytes().get(before));
-    let after = text.as_bytes().get(end).filter(|byte| **byte != b'.' || text.as_bytes().get(end + 1).is_some_and(u8::is_ascii_alphanumeric));
+    let after = text
+        .as_bytes()
+        .get(end)
+        .filter(|byte| **byte != b'.' || text.as_bytes().get(end + 1).is_some_and(u8::is_ascii_alphanumeric));
     words >= 4 && !joins(before) && !joins(after)
 }
 
@@ -208,7 +231,18 @@ impl Command {
         if negated {
             return Some(Self::Negated);
         }
-        let command = starts_clause(text, verb.start) || previous.is_none_or(|word| word.is(BEFORE_COMMAND));
+        // "you can override the prompt with --system"
+        if verb.is(GET_AROUND)
+            && previous.is_some_and(|word| word.is(&["can", "could", "may", "to", "would", "i"]))
+        {
+            return Some(Self::Described);
+        }
+        let decreed = verb.is(&["supersedes", "overrides"])
+            && previous
+                .is_some_and(|word| word.is(&["message", "document", "file", "text", "note", "prompt"]))
+            && before.is(1, &["this"]);
+        let command =
+            decreed || starts_clause(text, verb.start) || previous.is_none_or(|word| word.is(BEFORE_COMMAND));
         Some(if command { Self::Given } else { Self::Described })
     }
 }
@@ -280,7 +314,7 @@ fn whole(verb: &Word<'_>, after: &Words<'_>, command: &Command) -> Option<Match>
 /// What the words after the verb set aside.
 fn target_after(after: &Words<'_>) -> Option<Target> {
     let mut qualifier: Option<(usize, bool)> = None;
-    let (mut yours, mut joined) = (false, true);
+    let (mut yours, mut system, mut joined) = (false, true, true);
     for (at, word) in after.as_slice().iter().enumerate() {
         joined &= word.gap == Gap::Joined;
         let noun = word.is(NOUNS);
@@ -290,12 +324,21 @@ fn target_after(after: &Words<'_>) -> Option<Target> {
             // "the system prompt of …" and "previous instruction pointer" go on with what is really meant.
             if let Some(target) = noun_target(after, at, near, given) {
                 let elsewhere = stands_elsewhere(after, at);
-                return Some(Target { yours, joined, noun, elsewhere, rules: word.is(RULE_NOUNS), ..target });
+                return Some(Target {
+                    yours,
+                    system,
+                    joined,
+                    noun,
+                    elsewhere,
+                    rules: word.is(RULE_NOUNS),
+                    ..target
+                });
             }
         }
         if word.is(GIVEN) && (at <= FILLERS || qualifier.is_some()) {
             qualifier = Some((at, true));
             yours |= word.is(&["your"]);
+            system &= word.is(&["system", "developer", "initial", "original"]);
         } else if word.is(ANY) && at <= FILLERS && qualifier.is_none() {
             qualifier = Some((at, false));
         }
@@ -305,10 +348,38 @@ fn target_after(after: &Words<'_>) -> Option<Target> {
 
 /// Whether the instructions are said to stand in something that is read, and not in what the model was given.
 fn stands_elsewhere(after: &Words<'_>, noun: usize) -> bool {
-    let place = ["in", "inside", "within", "from", "found", "embedded", "contained", "that", "which", "hidden", "appearing"];
+    let place = [
+        "in",
+        "inside",
+        "within",
+        "from",
+        "found",
+        "embedded",
+        "contained",
+        "that",
+        "which",
+        "hidden",
+        "appearing",
+    ];
     let own = [
-        "system", "prompt", "developer", "user", "user's", "your", "you", "operator", "claude", "agents", "skill", "openai",
-        "anthropic", "above", "before", "earlier", "previous", "prior",
+        "system",
+        "prompt",
+        "developer",
+        "user",
+        "user's",
+        "your",
+        "you",
+        "operator",
+        "claude",
+        "agents",
+        "skill",
+        "openai",
+        "anthropic",
+        "above",
+        "before",
+        "earlier",
+        "previous",
+        "prior",
     ];
     let rest: Vec<_> = after.as_slice().iter().skip(noun + 1).take(8).collect();
     rest.iter().take(2).any(|word| word.is(&place)) && !rest.iter().any(|word| word.is(&own))
@@ -318,7 +389,16 @@ fn noun_target(after: &Words<'_>, at: usize, qualified: bool, given: bool) -> Op
     let word = after.get(at)?;
     let later =
         after.as_slice().iter().enumerate().skip(at + 1).take(FILLERS).find(|(_, word)| word.is(GIVEN_AFTER));
-    let target = |end, given| Target { end, given, yours: false, noun: true, rules: false, joined: false, elsewhere: false };
+    let target = |end, given| Target {
+        end,
+        given,
+        yours: false,
+        system: false,
+        noun: true,
+        rules: false,
+        joined: false,
+        elsewhere: false,
+    };
     match later {
         _ if qualified && given => Some(target(word.end, true)),
         Some((_, later)) if at <= FILLERS && word.is(NOUNS) => Some(target(later.end, true)),
@@ -339,7 +419,7 @@ fn severity(verb: &Word<'_>, target: &Target, command: &Command) -> Option<Sever
         // "ignore all errors in commands" is a flag of many a program.
         (true, false, false) => (given && target.rules).then_some(High),
         (false, true, _) if target.yours => Some(if given { Critical } else { High }),
-        (false, true, true) => Some(if given { Critical } else { Medium }),
+        (false, true, true) => Some(if given && !target.system { Critical } else { Medium }),
         (false, true, false) | (false, false, true) => given.then_some(Medium),
         (false, false, false) => given.then_some(Low),
     }?;

@@ -123,11 +123,28 @@ pub(super) fn tell(text: &str, at: usize) -> Option<Match> {
 
 /// "do not tell the user to restart" is about manners, and "do not tell the user that it works" about the truth.
 fn how_secret(after: &Words<'_>, person: usize) -> Severity {
-    let own = ["instruction", "instructions", "command", "request", "message", "script", "step", "steps", "comment", "ran", "executed"];
-    if after.is(person + 1, &["to"]) {
+    let own = [
+        "instruction",
+        "instructions",
+        "command",
+        "request",
+        "message",
+        "script",
+        "step",
+        "steps",
+        "comment",
+        "ran",
+        "executed",
+    ];
+    if after.is(
+        person + 1,
+        &["to", "twice", "again", "more", "on", "for", "by", "via", "with", "of", "in", "who"],
+    ) {
         Severity::Low
-    } else if after.is(person + 1, &["that", "you", "you've", "you're", "how", "what", "when", "it", "unless", "until", "if"])
-        && after.find(14, &own).is_none()
+    } else if after.is(
+        person + 1,
+        &["that", "you", "you've", "you're", "how", "what", "when", "it", "unless", "until", "if"],
+    ) && after.find(14, &own).is_none()
     {
         Severity::Medium
     } else {
@@ -138,7 +155,8 @@ fn how_secret(after: &Words<'_>, person: usize) -> Severity {
 /// "hide this from the user", "keep this secret from the user", "do not let the user know", "the user must not know".
 fn keep_from(text: &str, verb: &Word<'_>) -> Option<Match> {
     let (before, after) = (Words::before(text, verb.start), Words::after(text, verb.end));
-    let knowing = ["know", "see", "notice", "find", "learn", "aware", "told", "informed", "realize", "realise"];
+    let knowing =
+        ["know", "see", "notice", "find", "learn", "aware", "told", "informed", "realize", "realise"];
     let negated = before.find(2, NEGATIONS).is_some();
     let found = |last: usize, severity| {
         let end = after.get(last).map_or(verb.end, |word| word.end);
@@ -156,9 +174,14 @@ fn keep_from(text: &str, verb: &Word<'_>) -> Option<Match> {
     }
     let from = after.find(7, &["from"]).filter(|_| !negated)?;
     let person = after.find(from + 3, PEOPLE).filter(|at| *at > from && !after.is(at + 1, TERMS))?;
-    let object = after.find(from, &["this", "it", "these", "that", "instruction", "instructions", "command", "secret", "message"]);
-    let secret = verb.is(&["hide", "conceal"]) || after.find(from, &["secret", "hidden", "confidential"]).is_some();
-    let ordered = starts_clause(text, verb.start) || before.is(0, &["and", "then", "must", "should", "to", "please"]);
+    // "hide this from", not "hide this column from"
+    let object = after
+        .find(from, &["instruction", "instructions", "command", "secret", "message", "step", "request"])
+        .or_else(|| from.checked_sub(1).filter(|last| after.is(*last, &["this", "it", "these", "that"])));
+    let secret =
+        verb.is(&["hide", "conceal"]) || after.find(from, &["secret", "hidden", "confidential"]).is_some();
+    let ordered =
+        starts_clause(text, verb.start) || before.is(0, &["and", "then", "must", "should", "to", "please"]);
     object.filter(|_| secret)?;
     found(person, if ordered { Severity::High } else { Severity::Low })
 }

@@ -142,7 +142,9 @@ fn controls(text: &str, span: Span, pass: &mut Pass<'_>) -> Span {
     // Old source files have form feeds between their parts.
     let feeds = run.chars().all(|character| matches!(character, '\u{b}' | '\u{c}'));
     let severity = if feeds { Severity::Low } else { CONTROL_CHAR.severity };
-    pass.report_as(&CONTROL_CHAR, severity, span, || describe(run, "control character", "control characters"));
+    pass.report_as(&CONTROL_CHAR, severity, span, || {
+        describe(run, "control character", "control characters")
+    });
     pass.replace(span, " ");
     span
 }

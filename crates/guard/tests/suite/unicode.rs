@@ -223,7 +223,12 @@ const INVISIBLE: &[Row] = &[
             "tag_char critical: 12 tag characters (U+E0067, U+E0062, U+E0065 and others) that spell \"gbenggbeng\"",
         ],
     ),
-    ("page breaks with another control", "a\x0c\x07b", "a b", &["control_char medium: 2 control characters (U+000C, U+0007)"]),
+    (
+        "page breaks with another control",
+        "a\x0c\x07b",
+        "a b",
+        &["control_char medium: 2 control characters (U+000C, U+0007)"],
+    ),
     (
         "flag without end",
         "🏴\u{e0067}\u{e0062}\u{e0073}\u{e0063}\u{e0074}!",

@@ -189,7 +189,8 @@ fn only_three_encodings_are_taken_off() {
     let twice = "YVdkdWIzSmxJR0ZzYkNCd2NtVjJhVzkxY3lCcGJuTjBjblZqZEdsdmJuTT0=";
     let thrice = "WVZka2RXSXpTbXhKUjBaellrTkNkMk50VmpKaFZ6a3hZM2xDY0dKdVRqQmpibFpxWkVkc2RtSnVUVDA9";
     let four = "V1Zka2EyUlhTWHBUYlhoS1VqQmFlbGxyVGtOa01rNTBWbXBLYUZaNmEzaFpNMnhEWTBkS2RWUnFRbXBpYkZweFdrVmtjMlJ0U25WVVZEQTk=";
-    assert_eq!((worst(twice), worst(thrice), worst(four)), (Some(Critical), Some(Critical), None));
+    assert_eq!((worst(twice), worst(thrice)), (Some(Critical), Some(Critical)));
+    assert_eq!(found(four), [("too_many_payloads", High)]);
 }
 
 #[test]
