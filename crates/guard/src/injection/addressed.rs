@@ -89,8 +89,9 @@ pub(super) fn audience(text: &str, at: Span) -> Option<Match> {
     let named = Words::after(text, end);
     let end = named.get(0).filter(|word| word.is(&kin)).map_or(end, |word| word.end);
     let after = Words::after(text, end);
-    let conditional =
-        before.find(6, &["if"]).is_some() && before.find(5, &["you", "you're", "by", "this"]).is_some();
+    let reads = at.of(text).is_some_and(|name| name.ends_with("ing"));
+    let conditional = before.find(6, &["if"]).is_some()
+        && (reads || before.find(5, &["you", "you're", "by", "this"]).is_some());
     let saluted = before.find(4, SALUTES).is_some();
     let told =
         starts_clause(text, at.start) && (after.is(0, MODALS) || text.as_bytes().get(end) == Some(&b':'));

@@ -44,6 +44,7 @@ pub(super) const PHRASES: &[&str] = &[
     "end of user input",
     "end of untrusted",
     "end of document. new",
+    "stop what you are doing and",
     "begin new instructions",
     "start of new instructions",
 ];
@@ -51,7 +52,9 @@ pub(super) const PHRASES: &[&str] = &[
 /// A phrase that claims command; `at` is all of it.
 pub(super) fn phrase(text: &str, at: Span) -> Option<Match> {
     let words = at.of(text)?;
-    let task = words.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("your"));
+    let task = words
+        .get(..4)
+        .is_some_and(|start| ["your", "stop"].iter().any(|word| start.eq_ignore_ascii_case(word)));
     let rule = if task { &NEW_INSTRUCTIONS } else { &CLAIMED_AUTHORITY };
     let next = text.as_bytes().get(at.end);
     if next.is_some_and(u8::is_ascii_alphanumeric) {
@@ -81,7 +84,7 @@ pub(super) fn consent(text: &str, at: Span) -> Option<Match> {
     let negated = before
         .find(4, &["not", "never", "until", "unless", "if", "when", "once", "after", "whether", "what"])
         .is_some();
-    let you = after.find(2, &["you"]).is_some();
+    let you = after.find(2, &["you"]).is_some() || before.find(2, &["you"]).is_some();
     if negated || !verb.starts_with(&["authori", "approv", "consent", "permi", "grant"]) {
         return None;
     }

@@ -54,6 +54,8 @@ const DANGEROUS: &[&str] = &[
     "regardless of what",
     "authorized_keys",
     "crontab",
+    ".git-credentials",
+    "mcp.json",
 ];
 /// Dangerous together with a verb that gives them away.
 const SECRETS: &[&str] = &[

@@ -90,10 +90,12 @@ fn matched(text: &str, kind: Kind, at: Span) -> Option<Match> {
         Kind::SecretsFile => commands::secrets_file(text, at),
         Kind::Marker => templates::marker(text, at),
         Kind::Tag => templates::tag(text, at),
-        Kind::Turn => templates::turn(text, at),
+        Kind::Turn => templates::turn(text, at)
+            .or_else(|| addressed::audience(text, Span::new(at.start, at.end.saturating_sub(1)))),
         Kind::Link if text.as_bytes().get(at.start) == Some(&b'[') => links::markdown(text, at),
         Kind::Link => links::html(text, at),
         Kind::Override => overrides::find(text, at.start).or_else(|| languages::shared(text, at.start)),
+        Kind::Lapsed => overrides::lapsed(text, at.start),
         Kind::Expired => overrides::expired(text, at.start),
         Kind::SystemPrompt => takeover::system_prompt(text, at.start),
         Kind::NewTask => {

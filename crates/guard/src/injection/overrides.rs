@@ -188,12 +188,23 @@ pub(super) fn find(text: &str, at: usize) -> Option<Match> {
     if let Some(found) = whole(&verb, &after, &command) {
         return Some(found);
     }
-    let target = target_after(&after)?;
+    let Some(target) = target_after(&after) else { return the_rules(&verb, &after, &command) };
     let mut severity = severity(&verb, &target, &command)?;
     if target.joined && severity == Severity::Medium && stands_alone(text, verb.start, target.end) {
         severity = Severity::High;
     }
     Some(Match::new(&IGNORE_INSTRUCTIONS, Span::new(verb.start, target.end)).with_severity(severity))
+}
+
+/// "forget the rules and …", "ignore the guidelines you got": which ones is not said, but hardly any others are meant.
+fn the_rules(verb: &Word<'_>, after: &Words<'_>, command: &Command) -> Option<Match> {
+    let plain = verb.is(SET_ASIDE) && *command == Command::Given && after.is(0, &["the", "any", "all"]);
+    let rules = ["rules", "guidelines", "restrictions", "instructions", "safeguards"];
+    let rules = after.get(1).filter(|word| plain && word.is(&rules))?;
+    let own =
+        after.is(2, &["you", "and", "from"]) && !after.is(3, &["the", "use", "see", "run", "just", "a"]);
+    let severity = if own { Severity::High } else { Severity::Medium };
+    Some(Match::new(&IGNORE_INSTRUCTIONS, Span::new(verb.start, rules.end)).with_severity(severity))
 }
 
 /// Whether four words or more that are joined to one are not a name in source code or part of an address.
@@ -250,32 +261,12 @@ impl Command {
 /// Whether nothing but space and markup lies between the start of a clause and `at`.
 pub(super) fn starts_clause(text: &str, at: usize) -> bool {
     let from = at.saturating_sub(16);
-    let before = text.as_bytes().get(from..at).unwrap_or_default();
-    let mark = before.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
-    mark.is_none_or(|byte| {
-        matches!(
-            byte,
-            b'\n'
-                | b'\r'
-                | b':'
-                | b'"'
-                | b'\''
-                | b'`'
-                | b'.'
-                | b'!'
-                | b'?'
-                | b','
-                | b';'
-                | b'>'
-                | b'*'
-                | b'#'
-                | b'-'
-                | b'('
-                | b'['
-                | b'_'
-                | b'|'
-        )
-    })
+    let before = text.as_bytes().get(from..at).unwrap_or_default().trim_ascii_end();
+    let blank = text.as_bytes().get(from..at).unwrap_or_default().get(before.len()..).unwrap_or_default();
+    let Some(mark) = before.last().filter(|_| !blank.iter().any(|byte| matches!(byte, b'\n' | b'\r'))) else {
+        return true;
+    };
+    b":\"'`.!?,;>*#-([_|)]{}+=~".contains(mark) || before.ends_with(b"//") || before.ends_with(b"\\n")
 }
 
 /// "forget everything above", "ignore the above and …".
@@ -289,7 +280,7 @@ fn whole(verb: &Word<'_>, after: &Words<'_>, command: &Command) -> Option<Match>
     };
     if let Some(all) = after.find(2, &["everything", "anything", "all", "what", "whatever"]) {
         let told = after.find(all + 6, &["told", "instructed", "taught"]).filter(|at| *at > all);
-        if let Some(told) = told.filter(|at| *at > 0 && after.find(*at, &["you", "you've"]).is_some()) {
+        if let Some(told) = told.filter(|at| *at > 0 && after.find(*at + 2, &["you", "you've"]).is_some()) {
             return found(told, Severity::Critical);
         }
         if after.is(all, &["everything"]) && after.is(all + 1, &["above", "previously", "prior"]) {
@@ -470,6 +461,19 @@ pub(super) fn expired(text: &str, at: usize) -> Option<Match> {
     let given = before.find(noun + FILLERS, GIVEN)?;
     let start = before.get(given.max(noun))?.start;
     Some(Match::new(&IGNORE_INSTRUCTIONS, Span::new(start, end)))
+}
+
+/// "your instructions are void", "all restrictions are lifted"; `at` is where "are" starts.
+pub(super) fn lapsed(text: &str, at: usize) -> Option<Match> {
+    let before = Words::before(text, at);
+    let noun = before.find(2, NOUNS).or_else(|| before.find(2, RULE_NOUNS))?;
+    let owned = ["your", "assistant's", "model's", "ai's", "safety", "previous", "prior", "earlier"];
+    let owner = before.find(noun + 4, &owned)?;
+    let end = Words::after(text, at).get(1).filter(|_| !before.is(noun, &["orders"]))?.end;
+    let instructions = before.get(noun).is_some_and(|word| word.is(NOUNS));
+    let severity = if instructions { Severity::Critical } else { Severity::High };
+    let start = before.get(owner.max(noun))?.start;
+    Some(Match::new(&IGNORE_INSTRUCTIONS, Span::new(start, end)).with_severity(severity))
 }
 
 /// "ignoreallpreviousinstructions", also as what is left of letters that were spaced out.

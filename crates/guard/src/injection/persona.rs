@@ -96,6 +96,11 @@ pub(super) fn act_as(text: &str, at: usize) -> Option<Match> {
         let limits = after.find(none + 5, LIMITS).filter(|at| *at > none)?;
         return Some(found(&ACT_NO_RESTRICTIONS, limits));
     }
+    if let Some(never) =
+        after.find(12, &["never"]).filter(|at| after.is(at + 1, &["refuses", "refuse", "declines"]))
+    {
+        return Some(found(&ROLE_SWITCH, never + 1));
+    }
     let loose = after
         .find(5, &["unrestricted", "unfiltered", "uncensored", "dan", "jailbroken", "amoral", "evil"])?;
     Some(found(&ROLE_SWITCH, loose))

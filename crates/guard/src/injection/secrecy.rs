@@ -96,16 +96,22 @@ pub(super) fn tell(text: &str, at: usize) -> Option<Match> {
             || (negation.is(&["not"]) && before.is(1, &["do", "must", "should", "shall"]))
     };
     let after = Words::after(text, verb.end);
+    if let Some(found) = unreported(&verb, &after, negation).filter(|_| negated) {
+        return Some(found);
+    }
     let person = after.find(6, PEOPLE).filter(|_| negated)?;
     let whom = after.get(person)?;
-    let term = after.is(person + 1, TERMS) || whom.text.contains('\'');
+    let beside = after.get(person + 1).filter(|next| next.start - whom.end == 1);
+    let term = beside.is_some_and(|next| next.is(TERMS)) || whom.text.contains('\'');
     let only = after.as_slice().iter().take(person).all(|word| {
         word.is(&[
             "the", "this", "that", "to", "any", "it", "your", "about", "these", "of", "a", "anything",
             "other",
         ])
     });
-    if term || !only {
+    let to_them = person.checked_sub(2).is_some_and(|to| after.is(to, &["to"]) || after.is(to + 1, &["to"]));
+    let speaks = verb.is(&["mention", "reveal", "disclose"]);
+    if term || !(only || (to_them && speaks)) {
         return None;
     }
     let first = if negation.is(&["not"]) { before.get(1).unwrap_or(negation) } else { negation };
@@ -114,11 +120,23 @@ pub(super) fn tell(text: &str, at: usize) -> Option<Match> {
         || starts_clause(text, first.start)
         || before.find(4, &["you", "and", "please", "but"]).is_some();
     let severity = match (demanded, gerund) {
-        (true, false) => how_secret(&after, person),
+        (true, false) if only => how_secret(&after, person),
+        (true, false) => Severity::Medium,
         (_, true) => return silent_without(text, first.start, whom.end),
         (false, false) => Severity::Low,
     };
     Some(Match::new(&DO_NOT_TELL, Span::new(first.start, whom.end)).with_severity(severity))
+}
+
+/// "do not mention this in your summary".
+fn unreported(verb: &Word<'_>, after: &Words<'_>, negation: &Word<'_>) -> Option<Match> {
+    let own =
+        after.is(0, &["this", "it", "these", "that", "them"]) && after.is(1, &["in", "step", "anywhere"]);
+    let place = after
+        .find(5, &["summary", "response", "answer", "reply", "report", "output", "description", "anywhere"]);
+    let end = after.get(place.filter(|_| own)?)?.end;
+    verb.is(&["mention", "reveal", "disclose"])
+        .then(|| Match::new(&DO_NOT_TELL, Span::new(negation.start, end)))
 }
 
 /// "do not tell the user to restart" is about manners, and "do not tell the user that it works" about the truth.

@@ -62,6 +62,9 @@ pub(super) fn turn(text: &str, at: Span) -> Option<Match> {
             .then(|| Match::new(&FAKE_MESSAGE, Span::new(start, at.end)));
     }
     let heading = line.starts_with('#');
+    if line.starts_with('[') {
+        return Some(Match::new(&FAKE_MESSAGE, Span::new(start, at.end)));
+    }
     if !heading && after.is_some_and(|byte| !byte.is_ascii_whitespace()) {
         return None;
     }
