@@ -2,7 +2,7 @@
 
 use super::found::Match;
 use super::rules::IGNORE_INSTRUCTIONS;
-use super::words::{Gap, Word, Words, is_word_byte, word_at};
+use super::words::{Gap, Word, Words, is_word_byte, starts_word, word_at};
 use crate::finding::Span;
 use crate::severity::Severity;
 
@@ -190,6 +190,10 @@ pub(super) fn find(text: &str, at: usize) -> Option<Match> {
     }
     let Some(target) = target_after(&after) else { return the_rules(&verb, &after, &command) };
     let mut severity = severity(&verb, &target, &command)?;
+    // Part of a name in source code.
+    if text.get(..at).is_some_and(|lead| lead.ends_with('_') && !starts_word(lead, lead.len() - 1)) {
+        severity = severity.min(Severity::Medium);
+    }
     if target.joined && severity == Severity::Medium && stands_alone(text, verb.start, target.end) {
         severity = Severity::High;
     }
@@ -225,6 +229,8 @@ fn stands_alone(text: &str, start: usize, end: usize) -> bool {
 #[derive(PartialEq)]
 enum Command {
     Given,
+    /// "to forget past commands", which may be what a program does.
+    Purpose,
     Described,
     Negated,
 }
@@ -239,8 +245,12 @@ impl Command {
         if verb.starts_with(&["follow", "obey"]) {
             return stopped.then_some(Self::Given);
         }
-        if negated {
+        let purpose = previous.is_some_and(|word| word.is(&["to"]));
+        if negated || (purpose && before.get(1).is_some_and(|word| word.is(NEGATIONS))) {
             return Some(Self::Negated);
+        }
+        if purpose && !before.is(1, &["you", "need", "have", "want", "going"]) {
+            return Some(Self::Purpose);
         }
         // "you can override the prompt with --system"
         if verb.is(GET_AROUND)
@@ -401,7 +411,7 @@ fn noun_target(after: &Words<'_>, at: usize, qualified: bool, given: bool) -> Op
 /// How bad a call is; none when it is ordinary technical prose.
 fn severity(verb: &Word<'_>, target: &Target, command: &Command) -> Option<Severity> {
     use Severity::{Critical, High, Low, Medium};
-    let given = *command == Command::Given;
+    let given = *command == Command::Given || (*command == Command::Purpose && target.noun);
     let aside = verb.is(SET_ASIDE) || verb.starts_with(&["ignor", "disregard", "forg", "disobey"]);
     let worst = match (aside, target.given, target.noun) {
         (true, true, true) => Some(Critical),
