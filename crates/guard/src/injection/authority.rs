@@ -82,16 +82,21 @@ pub(super) fn consent(text: &str, at: Span) -> Option<Match> {
     let user = before.find(6, &["user", "owner", "operator", "admin", "administrator", "maintainer"]);
     let done = before.find(4, &["has", "have", "already", "been", "pre", "is", "was"]).is_some();
     let negated = before
-        .find(4, &["not", "never", "until", "unless", "if", "when", "once", "after", "whether", "what"])
+        .find(
+            4,
+            &["not", "never", "until", "unless", "if", "when", "once", "after", "whether", "what", "that"],
+        )
         .is_some();
     let you = after.find(2, &["you"]).is_some() || before.find(2, &["you"]).is_some();
     if negated || !verb.starts_with(&["authori", "approv", "consent", "permi", "grant"]) {
         return None;
     }
     let start = before.get(user.unwrap_or(0)).map_or(at.start, |word| word.start);
+    // "We grant you a licence."
+    let licence = verb.starts_with(&["grant", "permi"]);
     let dangerous = || danger::asked(text, verb.end, 240).is_some();
     let severity = match (first && object, user.is_some() && done) {
-        (true, _) if you || dangerous() => Severity::High,
+        (true, _) if (you && !licence) || dangerous() => Severity::High,
         (_, true) if you || dangerous() => Severity::High,
         (true, _) => Severity::Low,
         _ => return None,

@@ -7,31 +7,33 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use super::overrides::NEGATIONS;
 use super::words::{Words, starts_word};
 
-/// Asked for by anyone who writes, in the words of an attacker.
+/// Dangerous as they stand. Whatever honest notes for agents ask for is left out: to install, to read the settings, to
+/// go ahead without asking.
 const DANGEROUS: &[&str] = &[
-    "curl ",
-    "wget ",
-    "invoke-webrequest",
     "| sh",
     "|sh",
     "| bash",
     "|bash",
+    "| sudo",
+    "<(curl",
+    "curl -d",
+    "curl --data",
+    "curl -x post",
+    "curl -f ",
     "base64 -d",
     "base64 --decode",
     "/dev/tcp/",
-    ".ssh/",
-    ".aws/",
-    "id_rsa",
-    ".env",
     "printenv",
     "/etc/passwd",
     "/etc/shadow",
     "rm -rf",
     "chmod 777",
-    "environment variables",
-    "env vars",
-    "approve",
-    "approved",
+    "approve this",
+    "approve it",
+    "approve the pull",
+    "approve all",
+    "and approve",
+    "is approved",
     "lgtm",
     "auto-merge",
     "merge this",
@@ -41,21 +43,10 @@ const DANGEROUS: &[&str] = &[
     "report no issues",
     "no vulnerabilities",
     "exfiltrat",
-    "--no-verify",
     "--dangerously",
     "disable security",
     "disable the security",
-    "without confirmation",
-    "without asking",
-    "do not mention",
-    "don't mention",
-    "do not report",
-    "do not disclose",
-    "regardless of what",
     "authorized_keys",
-    "crontab",
-    ".git-credentials",
-    "mcp.json",
 ];
 /// Dangerous together with a verb that gives them away.
 const SECRETS: &[&str] = &[
@@ -66,18 +57,38 @@ const SECRETS: &[&str] = &[
     "apikey",
     "private key",
     "password",
-    "token",
+    "access token",
     "conversation",
     "system prompt",
+    "environment variables",
+    "env vars",
+    "contents of .env",
+    "content of .env",
 ];
+/// Dangerous where they are to be read or given away.
+const FILES: &[&str] = &[".ssh/", ".aws/", "id_rsa", ".git-credentials", "mcp.json", ".env"];
 const GIVING: &[&str] = &[
-    "send", "post", "upload", "email", "forward", "print", "output", "include", "reveal", "append", "copy",
-    "paste", "share", "return", "collect", "gather", "submit", "write", "embed", "leak", "provide", "list",
-    "read", "put",
+    "send",
+    "post",
+    "http_post",
+    "upload",
+    "email",
+    "forward",
+    "reveal",
+    "share",
+    "leak",
+    "submit",
+    "paste",
+    "print",
+    "append",
+    "embed",
+    "dump",
+    "exfiltrate",
 ];
+const READING: &[&str] = &["cat", "read", "open", "copy", "contents", "content"];
 
 static AUTOMATON: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let words = DANGEROUS.iter().chain(SECRETS);
+    let words = DANGEROUS.iter().chain(SECRETS).chain(FILES);
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostLongest)
@@ -106,8 +117,11 @@ pub(super) fn asked(text: &str, from: usize, reach: usize) -> Option<usize> {
         let negated = negation
             .and_then(|at| text.get(before.get(at)?.end..start))
             .is_some_and(|between| !between.contains(": "));
-        let secret = found.pattern().as_usize() >= DANGEROUS.len();
-        let given = !secret || before.find(8, GIVING).is_some();
+        let place = found.pattern().as_usize();
+        let file = place >= DANGEROUS.len() + SECRETS.len();
+        let given = place < DANGEROUS.len()
+            || before.find(8, GIVING).is_some()
+            || (file && before.find(6, READING).is_some());
         (given && !negated && !own).then_some(end)
     })
 }

@@ -111,10 +111,11 @@ impl Blocks {
     /// An element whose content is not shown as such starts at `at`.
     pub(super) fn unshown(&mut self, text: &str, at: Span) {
         let next = text.as_bytes().get(at.end);
-        if at.start >= self.covered && next.is_some_and(|byte| matches!(byte, b'>' | b' ' | b'\n')) {
-            if let Some((tag, name)) = tag_around(text, at.end) {
-                self.element(text, tag, name, Hiding::Likely);
-            }
+        if at.start >= self.covered
+            && next.is_some_and(|byte| matches!(byte, b'>' | b' ' | b'\n'))
+            && let Some((tag, name)) = tag_around(text, at.end)
+        {
+            self.element(text, tag, name, Hiding::Likely);
         }
     }
 

@@ -120,7 +120,7 @@ pub(super) fn tell(text: &str, at: usize) -> Option<Match> {
         || starts_clause(text, first.start)
         || before.find(4, &["you", "and", "please", "but"]).is_some();
     let severity = match (demanded, gerund) {
-        (true, false) if only => how_secret(&after, person),
+        (true, false) if only => how_secret(text, &after, person),
         (true, false) => Severity::Medium,
         (_, true) => return silent_without(text, first.start, whom.end),
         (false, false) => Severity::Low,
@@ -139,8 +139,9 @@ fn unreported(verb: &Word<'_>, after: &Words<'_>, negation: &Word<'_>) -> Option
         .then(|| Match::new(&DO_NOT_TELL, Span::new(negation.start, end)))
 }
 
-/// "do not tell the user to restart" is about manners, and "do not tell the user that it works" about the truth.
-fn how_secret(after: &Words<'_>, person: usize) -> Severity {
+/// "do not tell the user to restart" is about manners, "do not tell the user the file is missing" about the truth; what
+/// ends there, or says of what, is about secrecy.
+fn how_secret(text: &str, after: &Words<'_>, person: usize) -> Severity {
     let own = [
         "instruction",
         "instructions",
@@ -154,19 +155,22 @@ fn how_secret(after: &Words<'_>, person: usize) -> Severity {
         "ran",
         "executed",
     ];
-    if after.is(
-        person + 1,
-        &["to", "twice", "again", "more", "on", "for", "by", "via", "with", "of", "in", "who"],
-    ) {
-        Severity::Low
-    } else if after.is(
-        person + 1,
-        &["that", "you", "you've", "you're", "how", "what", "when", "it", "unless", "until", "if"],
-    ) && after.find(14, &own).is_none()
-    {
-        Severity::Medium
-    } else {
-        Severity::High
+    let manners = ["to", "twice", "again", "more", "on", "for", "by", "via", "with", "of", "in", "who"];
+    let anyone = after.is(person, &["anyone", "anybody"]);
+    // Markup ends the sentence.
+    let next = after.get(person + 1).filter(|next| {
+        let gap = after.get(person).and_then(|whom| text.get(whom.end..next.start));
+        gap.is_some_and(|gap| gap.bytes().all(|byte| matches!(byte, b' ' | b'\n' | b'"' | b'\'')))
+    });
+    match next {
+        Some(next) if next.is(&manners) => Severity::Low,
+        _ if anyone => Severity::Medium,
+        None => Severity::High,
+        Some(next) if next.is(&["about", "this", "anything", "why", "and", "or", "but", "any"]) => {
+            Severity::High
+        }
+        Some(_) if after.find(14, &own).is_some() => Severity::High,
+        Some(_) => Severity::Medium,
     }
 }
 
