@@ -92,7 +92,7 @@ fn english(size: usize) -> String {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let pick = (state >> 33) as usize;
         text.push_str(WORDS.get(pick % WORDS.len()).copied().unwrap_or_default());
-        text.push_str(if pick % 13 == 0 { ".\n" } else { " " });
+        text.push_str(if pick.is_multiple_of(13) { ".\n" } else { " " });
     }
     text
 }

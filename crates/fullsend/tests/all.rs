@@ -22,6 +22,7 @@ mod suite {
     mod remote;
     mod remote_bases;
     mod running;
+    mod same_findings;
     mod sandbox_docker;
     mod sandbox_exec;
     mod sandbox_policy;

@@ -12,6 +12,7 @@ use crate::hook::rules::TOOL_BLOCKED;
 use crate::hook::{reply, shell_input, texts};
 use crate::policy::{FailMode, Outcome, Policy};
 use crate::scanner::{FindingList, Scanner as _};
+use crate::unicode::UnicodeScanner;
 use crate::{tirith, url};
 
 /// What a check says.
@@ -50,19 +51,25 @@ impl Inspected<'_> {
     }
 }
 
-/// Runs the checks in order; the first that denies ends it.
+/// Runs the checks in order. The first that denies gives the reason; the others still run, so that the log holds all there
+/// is to say about the call. Another program is not asked about a call that is denied already.
 pub(super) fn decide(hook: &Hook, call: &Call) -> Result<Decision, Unread> {
     let commands = commands_of(call)?;
     let inspected = Inspected { hook, call, commands, analyses: OnceCell::new() };
     let mut recorded = Vec::new();
+    let mut denial = None;
     for check in plan::checks_for(HookPhase::PreTool, &call.kind, &hook.config.checks) {
+        if denial.is_some() && check == Check::Tirith {
+            continue;
+        }
         let verdict = run(check, &inspected);
         recorded.extend(verdict.findings.into_iter().map(|(finding, action)| Recorded { finding, action }));
-        if let Some(reason) = verdict.denial {
-            return Ok(reply::deny(&reason, recorded));
-        }
+        denial = denial.or(verdict.denial);
     }
-    Ok(Decision { recorded, ..Decision::default() })
+    Ok(match denial {
+        Some(reason) => reply::deny(&reason, recorded),
+        None => Decision { recorded, ..Decision::default() },
+    })
 }
 
 /// The commands of a shell call. Where the input is a text that is also JSON, the JSON is what a shell tool takes.
@@ -145,14 +152,17 @@ fn may_be_requested(finding: &Finding) -> bool {
     finding.rule == &url::SUSPICIOUS_URL || finding.rule == &url::INCOMPLETE_TARGET
 }
 
+/// What commands would do, and what hides in them from whoever reads them.
 fn commands(inspected: &Inspected<'_>) -> Verdict {
     let policy =
         Policy { fail_mode: FailMode::Closed, fail_on: inspected.hook.config.checks.command.fail_on };
+    let hidden = inspected.commands.iter().flat_map(|command| UnicodeScanner::new().scan(command).findings);
+    let found = inspected.analyses().iter().flat_map(|analysis| analysis.findings.clone());
     let mut verdict = Verdict::default();
-    for finding in inspected.analyses().iter().flat_map(|analysis| &analysis.findings) {
-        match policy.judge([finding]) {
-            Outcome::Blocked => verdict.deny(finding.clone(), command_reason),
-            Outcome::Warned | Outcome::Clean => verdict.warn(finding.clone()),
+    for finding in found.chain(hidden) {
+        match policy.judge([&finding]) {
+            Outcome::Blocked => verdict.deny(finding, command_reason),
+            Outcome::Warned | Outcome::Clean => verdict.warn(finding),
         }
     }
     verdict
