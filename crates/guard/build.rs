@@ -146,7 +146,9 @@ fn is_unseen(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
             | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}'
     );
-    filler || format || character.is_control() || is_combining_mark(character)
+    // Without its voicing mark a kana is another one; what is composed of both is put together later.
+    let voicing = matches!(character, '\u{3099}' | '\u{309a}');
+    filler || format || character.is_control() || (is_combining_mark(character) && !voicing)
 }
 
 /// The prototype of UTS 39, corrected where it follows the shape of a letter and not its reading: that standard takes

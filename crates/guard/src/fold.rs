@@ -57,11 +57,6 @@ impl<'text> Folded<'text> {
         &self.text
     }
 
-    /// The text to match in, without the way back.
-    pub(crate) fn into_text(self) -> Cow<'text, str> {
-        self.text
-    }
-
     /// Where a span of the folded text lies in the original. What covers part of a replaced character covers all of it.
     pub(crate) fn to_original(&self, span: Span) -> Span {
         if matches!(self.text, Cow::Borrowed(_)) {

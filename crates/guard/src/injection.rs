@@ -7,12 +7,16 @@
 //! How bad a match is depends on what it asks for and on where it stands: hidden or encoded it is worst; quoted amid talk
 //! about attacks it is reported, but does not stop the work.
 
+mod addressed;
 mod anchors;
+mod authority;
 mod commands;
 mod context;
+mod danger;
 mod encoded;
 mod escapes;
 mod exfiltration;
+mod foreign;
 mod found;
 mod hidden;
 mod languages;
@@ -21,6 +25,7 @@ mod links;
 mod overrides;
 mod payload;
 mod persona;
+mod respelt;
 mod rules;
 mod secrecy;
 mod takeover;
@@ -28,10 +33,11 @@ mod templates;
 mod words;
 
 pub use rules::{
-    ACT_NO_RESTRICTIONS, ALL as RULES, BASE64_ENV_EXFIL, CAT_SECRETS_FILE, CHAT_TEMPLATE, CURL_WITH_CREDS,
-    DO_NOT_TELL, ENV_EXFIL_PRINTENV, FAKE_MESSAGE, HIDDEN_DIV, HIDDEN_HTML_COMMENT, HIDDEN_TEXT,
-    IGNORE_INSTRUCTIONS, IMAGE_EXFIL, MISLEADING_LINK, NEW_INSTRUCTIONS, PRETEND_YOU_ARE, PROMPT_LEAK,
-    ROLE_SWITCH, SECRET_EXFIL, SILENT_COMMAND, SYSTEM_PROMPT_OVERRIDE, TRANSLATE_AND_EXECUTE,
+    ACT_NO_RESTRICTIONS, ADDRESSES_MODEL, ALL as RULES, BASE64_ENV_EXFIL, CAT_SECRETS_FILE, CHAT_TEMPLATE,
+    CLAIMED_AUTHORITY, CURL_WITH_CREDS, DO_NOT_TELL, ENV_EXFIL_PRINTENV, FAKE_MESSAGE, FORCED_STEP,
+    HIDDEN_DIV, HIDDEN_HTML_COMMENT, HIDDEN_TEXT, IGNORE_INSTRUCTIONS, IMAGE_EXFIL, MISLEADING_LINK,
+    NEW_INSTRUCTIONS, PRETEND_YOU_ARE, PROMPT_LEAK, ROLE_SWITCH, SECRET_EXFIL, SILENT_COMMAND,
+    SYSTEM_PROMPT_OVERRIDE, TOO_MANY_PAYLOADS, TRANSLATE_AND_EXECUTE,
 };
 
 use crate::finding::Finding;

@@ -85,7 +85,7 @@ impl<'text> Context<'text> {
         let part = self.text.get(from..to).unwrap_or_default();
         let found =
             AUTOMATON.iter().flat_map(|words| words.find_iter(part)).map(|found| from + found.start());
-        self.talk.extend(found.filter(|at| starts_word(self.text, *at)));
+        self.talk.extend(found.filter(|at| starts_word(self.text, *at) && !is_host(self.text, *at)));
         self.seen = self.seen.max(to);
     }
 
@@ -108,6 +108,13 @@ impl<'text> Context<'text> {
         let after = after.get(..after.find("\n\n").unwrap_or(after.len())).unwrap_or_default();
         ['"', '`', '\''].into_iter().any(|mark| opens(before, mark) && closes(after, mark))
     }
+}
+
+/// Whether "example" is only the name of a host, as in an address.
+fn is_host(text: &str, at: usize) -> bool {
+    let rest = text.get(at..).unwrap_or_default();
+    let next = rest.as_bytes().get("example.".len());
+    rest.starts_with("example.") && next.is_some_and(u8::is_ascii_alphabetic)
 }
 
 /// Whether the last `mark` opens a quotation, that is, stands after something that is not a word and before one. The

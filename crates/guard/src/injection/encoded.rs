@@ -1,12 +1,16 @@
 //! Text in base64 or hexadecimal.
 
+use std::borrow::Cow;
+
 use super::payload::Payload;
 use crate::finding::Span;
 
 /// The shortest run that is decoded; "ignore prior rules" has 24 characters in base64.
 const SHORTEST: usize = 24;
 /// From this length on a line may be one of several that belong together.
-const WRAPPED: usize = 40;
+const WRAPPED: usize = 8;
+/// How many digits in a row that make readable text are no accident: nine bytes.
+const TELLING: usize = 12;
 
 /// Calls `each` with what long runs of base64 or hexadecimal characters stand for, as far as it is text.
 ///
@@ -22,8 +26,10 @@ pub(super) fn decode_runs(text: &str, mut each: impl FnMut(Payload)) {
         let before = bytes.get(done..at).unwrap_or_default();
         let start = at - before.iter().rev().take_while(|byte| is_digit(**byte)).count();
         let end = run_end(bytes, at);
+        let start = wrapped_start(bytes, done, start);
+        let whole = starts_line(bytes, start);
+        let end = if whole || end - start >= SHORTEST { wrapped_end(bytes, start, end) } else { end };
         if end - start >= SHORTEST {
-            let end = wrapped_end(bytes, start, end);
             decode_run(bytes.get(start..end).unwrap_or_default(), Span::new(start, end), &mut each);
             done = end;
             at = end + SHORTEST;
@@ -74,6 +80,25 @@ fn wrapped_end(bytes: &[u8], start: usize, mut end: usize) -> usize {
     end
 }
 
+fn starts_line(bytes: &[u8], at: usize) -> bool {
+    at.checked_sub(1).and_then(|before| bytes.get(before)).is_none_or(|byte| *byte == b'\n')
+}
+
+/// Where a run starts that began on a line above, not before `from`.
+fn wrapped_start(bytes: &[u8], from: usize, mut start: usize) -> usize {
+    while starts_line(bytes, start) {
+        let above = bytes.get(from..start).unwrap_or_default();
+        let above = above.strip_suffix(b"\n").map_or(above, |line| line.strip_suffix(b"\r").unwrap_or(line));
+        let length = above.iter().rev().take_while(|byte| is_digit(**byte)).count();
+        let first = from + above.len() - length;
+        if length < WRAPPED || !starts_line(bytes, first) {
+            break;
+        }
+        start = first;
+    }
+    start
+}
+
 fn decode_run(run: &[u8], span: Span, each: &mut impl FnMut(Payload)) {
     let kinds = Digits::of(run);
     if kinds.is_hex() {
@@ -83,19 +108,33 @@ fn decode_run(run: &[u8], span: Span, each: &mut impl FnMut(Payload)) {
             each(Payload { span, via: "hex", text });
         }
     }
-    if !kinds.is_base64() {
+    let digits: Cow<'_, [u8]> = match run.iter().all(|byte| is_digit(*byte)) {
+        true => Cow::Borrowed(run),
+        false => run.iter().copied().filter(|byte| is_digit(*byte)).collect(),
+    };
+    // What stands directly before the run, as in a path or on the line above, shifts it.
+    let shifts = if kinds.signs > 0 || digits.len() < run.len() { 4 } else { 1 };
+    if !kinds.is_base64() && !(0..4).any(|shift| is_telling(&digits, shift)) {
         return;
     }
-    let digits: Vec<u8> = run.iter().copied().filter(|byte| is_digit(*byte)).collect();
-    // What stands directly before the run, as in a path, shifts it.
-    let shifts = if kinds.signs > 0 { 4 } else { 1 };
-    for shift in 0..shifts {
+    for shift in 0..if kinds.is_base64() { shifts } else { 4 } {
         let decoded = base64(digits.get(shift..).unwrap_or_default());
         if let Some(text) = readable(&decoded) {
             each(Payload { span, via: "base64", text });
             return;
         }
     }
+}
+
+/// Whether some digits in a row, of those that start groups at `shift`, make words: what paths and names never do.
+fn is_telling(digits: &[u8], shift: usize) -> bool {
+    let mut row = 0;
+    digits.get(shift..).unwrap_or_default().chunks_exact(4).any(|group| {
+        let bits = group.iter().fold(0_u32, |bits, digit| bits << 6 | sextet(*digit));
+        let [_, text @ ..] = bits.to_be_bytes();
+        row = if text.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) { row + 4 } else { 0 };
+        row >= TELLING
+    })
 }
 
 /// How many digits of each kind a run has.
@@ -128,7 +167,7 @@ impl Digits {
         self.beyond_hex == 0 && (self.upper + self.lower + self.decimal).is_multiple_of(2)
     }
 
-    /// Text in base64 has digits of all kinds. Paths and names, which are far more common, mostly have not.
+    /// Text in base64 mostly has digits of all kinds. Paths and names, which are far more common, mostly have not.
     fn is_base64(&self) -> bool {
         self.upper > 2 && self.lower > 0 && self.decimal > 0
     }

@@ -20,6 +20,8 @@ const SENDING: &[&str] = &[
     "report",
     "append",
     "encode",
+    "embed",
+    "include",
 ];
 /// Words that name a secret, alone or with the one after.
 const SECRETS: &[&str] = &[
@@ -37,6 +39,10 @@ const SECRETS: &[&str] = &[
     "key",
     "ssh",
     "cookies",
+    "passwd",
+    "conversation",
+    "secret",
+    "variables",
 ];
 const KEYS: &[&str] = &["api", "secret", "private", "access", "ssh", "environment", "auth", "aws"];
 
@@ -62,8 +68,14 @@ pub(super) fn send(text: &str, at: usize) -> Option<Match> {
     if before.get(0).is_some_and(|word| word.is(NEGATIONS)) {
         return None;
     }
+    let address = window.as_bytes().get(url) == Some(&b'@');
     let to = window
         .get(..url)
+        .map(|lead| {
+            lead.trim_end_matches(|letter: char| {
+                address && (letter.is_alphanumeric() || ".-_+".contains(letter))
+            })
+        })
         .is_some_and(|lead| lead.trim_end_matches(['<', '`', '"', '\'', '(']).trim_end().ends_with("to"));
     let ordered = starts_clause(text, at)
         || before.get(0).is_some_and(|word| word.is(&["and", "then", "must", "should", "please", "to"]));

@@ -21,6 +21,15 @@ pub(super) struct Block {
     /// With its markup.
     pub(super) span: Span,
     pub(super) content: Span,
+    pub(super) hiding: Hiding,
+}
+
+/// How sure it is that a block is not shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hiding {
+    Sure,
+    /// Honest pages use the same means, for readers of the screen or before a script runs.
+    Likely,
 }
 
 impl Block {
@@ -39,6 +48,9 @@ impl Block {
     pub(super) fn quiet(&self, text: &str) -> Option<Match> {
         let content = self.content.of(text)?;
         let found = |severity| Some(Match::new(self.rule, self.span).with_severity(severity));
+        if self.hiding == Hiding::Likely {
+            return None;
+        }
         if self.rule == &HIDDEN_DIV {
             let shown = content.split('<').map(|part| part.rsplit('>').next().unwrap_or_default());
             let words = shown
@@ -67,45 +79,70 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// A comment starts at `at`. It ends with the first `-->`; without one it is no comment.
+    /// A comment starts at `at`. It ends with the first `-->`; without one, and at the start of a line, with the text.
     pub(super) fn comment(&mut self, text: &str, at: Span) {
-        if self.unclosed || at.start < self.covered {
+        if at.start < self.covered {
             return;
         }
-        match memmem::find(text.as_bytes().get(at.end..).unwrap_or_default(), b"-->") {
-            None => self.unclosed = true,
-            Some(length) => self.add(
-                &HIDDEN_HTML_COMMENT,
-                Span::new(at.start, at.end + length + 3),
-                Span::new(at.end, at.end + length),
-            ),
-        }
+        let end = match self.unclosed {
+            true => None,
+            false => memmem::find(text.as_bytes().get(at.end..).unwrap_or_default(), b"-->"),
+        };
+        self.unclosed = end.is_none();
+        let (content, span) = match end {
+            Some(length) => (at.end + length, at.end + length + 3),
+            None if starts_block(text, at.start) => (text.len(), text.len()),
+            None => return,
+        };
+        self.add(&HIDDEN_HTML_COMMENT, Span::new(at.start, span), Span::new(at.end, content), Hiding::Sure);
     }
 
     /// A property that may hide an element is named at `at`.
     pub(super) fn style(&mut self, text: &str, at: Span) {
-        if at.start < self.covered || !hides(text, at) {
+        if at.start < self.covered {
             return;
         }
-        let Some((tag, name)) = tag_around(text, at.start) else { return };
+        let Some(hiding) = hides(text, at) else { return };
+        if let Some((tag, name)) = tag_around(text, at.start) {
+            self.element(text, tag, name, hiding);
+        }
+    }
+
+    /// An element whose content is not shown as such starts at `at`.
+    pub(super) fn unshown(&mut self, text: &str, at: Span) {
+        let next = text.as_bytes().get(at.end);
+        if at.start >= self.covered
+            && next.is_some_and(|byte| matches!(byte, b'>' | b' ' | b'\n'))
+            && let Some((tag, name)) = tag_around(text, at.end)
+        {
+            self.element(text, tag, name, Hiding::Likely);
+        }
+    }
+
+    fn element(&mut self, text: &str, tag: Span, name: &str, hiding: Hiding) {
+        // Code between backquotes is shown.
+        if tag.start.checked_sub(1).and_then(|before| text.as_bytes().get(before)) == Some(&b'`') {
+            return;
+        }
         let limit = text.ceil_char_boundary(text.len().min(tag.end + LONGEST_CONTENT));
         let rest = text.get(tag.end..limit).unwrap_or_default();
         let end = closing(rest, name).unwrap_or(rest.len());
-        let content = if is_void(name) { 0 } else { end };
-        self.add(&HIDDEN_DIV, Span::new(tag.start, tag.end + content), Span::new(tag.end, tag.end + content));
+        let length = if is_void(name) { 0 } else { end };
+        let content = Span::new(tag.end, tag.end + length);
+        self.add(&HIDDEN_DIV, Span::new(tag.start, content.end), content, hiding);
     }
 
     /// A markdown reference that is only there to hold a comment starts at `at`.
     pub(super) fn reference(&mut self, text: &str, at: Span) {
         if at.start >= self.covered {
             let line = line_around(text, at, LONGEST_CONTENT);
-            self.add(&HIDDEN_TEXT, Span::new(at.start, line.end), Span::new(at.end, line.end));
+            self.add(&HIDDEN_TEXT, Span::new(at.start, line.end), Span::new(at.end, line.end), Hiding::Sure);
         }
     }
 
-    fn add(&mut self, rule: &'static Rule, span: Span, content: Span) {
+    fn add(&mut self, rule: &'static Rule, span: Span, content: Span, hiding: Hiding) {
         self.covered = span.end;
-        self.found.push(Block { rule, span, content });
+        self.found.push(Block { rule, span, content, hiding });
     }
 
     /// The block that holds `place`, and its number.
@@ -122,22 +159,73 @@ impl Blocks {
     }
 }
 
+/// Whether markdown takes what starts at `at` for a block of its own, or a browser for what follows a tag.
+fn starts_block(text: &str, at: usize) -> bool {
+    let before = text.as_bytes().get(at.saturating_sub(64)..at).unwrap_or_default();
+    let mark = before.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+    mark.is_none_or(|byte| matches!(byte, b'\n' | b'>'))
+}
+
 /// Whether the property at `at` has a value that hides.
-fn hides(text: &str, at: Span) -> bool {
+fn hides(text: &str, at: Span) -> Option<Hiding> {
     let property = at.of(text).unwrap_or_default().to_ascii_lowercase();
-    if property == " hidden" {
-        return text.as_bytes().get(at.end).is_some_and(|byte| matches!(byte, b'>' | b' ' | b'=' | b'/'));
-    }
     let rest = text.get(at.end..text.ceil_char_boundary(text.len().min(at.end + 24))).unwrap_or_default();
-    let Some(value) = rest.trim_start().strip_prefix(':') else { return false };
-    let value = value.trim_start().to_ascii_lowercase();
-    let zero = |text: &str| text.starts_with('0') && !text.starts_with("0.") || text.starts_with("0.0");
     match property.as_str() {
+        " hidden" => return rest.starts_with(['>', ' ', '=', '/']).then_some(Hiding::Sure),
+        "aria-hidden" => {
+            return rest.trim_start_matches(['=', '"', '\'']).starts_with("true").then_some(Hiding::Likely);
+        }
+        "sr-only" | "visually-hidden" | "d-none" => return Some(Hiding::Likely),
+        _ => {}
+    }
+    let value = rest.trim_start().strip_prefix([':', '='])?;
+    let value = value.trim_start_matches([' ', '"', '\'']).to_ascii_lowercase();
+    let zero = |text: &str| text.starts_with('0') && !text.starts_with("0.") || text.starts_with("0.0");
+    let sure = match property.as_str() {
         "display" => value.starts_with("none"),
         "visibility" => value.starts_with("hidden"),
         "font-size" => zero(&value) || value.starts_with("1px"),
-        _ => zero(&value),
+        "opacity" => zero(&value),
+        _ => false,
+    };
+    let far = |value: &str| {
+        let digits =
+            value.strip_prefix('-').map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+        digits >= 3
+    };
+    let likely = match property.as_str() {
+        "width" | "height" => zero(&value),
+        "left" | "top" | "text-indent" | "right" | "margin-left" => far(&value),
+        "color" => is_background(&value),
+        "clip" | "clip-path" => {
+            ["rect(0", "rect(1px", "inset(50%", "inset(100%"].iter().any(|cut| value.starts_with(cut))
+        }
+        "transform" => value.starts_with("scale(0"),
+        _ => false,
+    };
+    match (sure, likely) {
+        (true, _) => Some(Hiding::Sure),
+        (false, true) => Some(Hiding::Likely),
+        (false, false) => None,
     }
+}
+
+/// Whether text in a colour is not seen on the page of most sites.
+fn is_background(colour: &str) -> bool {
+    [
+        "white",
+        "#fff",
+        "#fefefe",
+        "#fdfdfd",
+        "#fafafa",
+        "rgb(255",
+        "rgba(255,255,255",
+        "transparent",
+        "snow",
+        "ivory",
+    ]
+    .iter()
+    .any(|shade| colour.starts_with(shade))
 }
 
 /// The tag whose attributes hold `at`, and the name of its element.
@@ -167,18 +255,37 @@ fn is_void(name: &str) -> bool {
         .any(|void| void.eq_ignore_ascii_case(name))
 }
 
-/// Whether `place` lies in an attribute or an alternative text that is hardly ever shown.
+/// Attributes whose text is hardly ever shown, up to where it starts.
+const ATTRIBUTES: &[&str] = &[
+    "alt=",
+    "title=",
+    "aria-label=",
+    "aria-description=",
+    "content=",
+    "value=",
+    "placeholder=",
+    "summary=",
+    "data-",
+];
+
+/// Whether `place` lies in an attribute, a title or an alternative text that is hardly ever shown.
 pub(super) fn in_attribute(text: &str, place: usize) -> bool {
     let line = line_around(text, Span::new(place, place), 300);
     let before = text.get(line.start..place).unwrap_or_default();
-    let open = ["alt=\"", "title=\"", "alt='", "title='", "aria-label=\"", "content=\""].iter().any(|name| {
-        let quote = if name.ends_with('"') { '"' } else { '\'' };
-        before
-            .rfind(name)
-            .and_then(|at| before.get(at + name.len()..))
-            .is_some_and(|value| !value.contains(quote))
-            && before.contains('<')
+    let tag = before.rfind('<').and_then(|at| before.get(at..)).filter(|tag| !tag.contains('>'));
+    let attribute = tag.is_some_and(|tag| {
+        let quote = tag.rfind("=\"").max(tag.rfind("='")).and_then(|at| tag.split_at_checked(at + 1));
+        quote.is_some_and(|(lead, value)| {
+            let mark = value.chars().next().unwrap_or('"');
+            let name = lead.rsplit(|character: char| character.is_whitespace()).next().unwrap_or_default();
+            !value.get(1..).unwrap_or_default().contains(mark)
+                && ATTRIBUTES.iter().any(|known| name.to_ascii_lowercase().starts_with(known))
+        })
     });
     let image = before.rfind("![").and_then(|at| before.get(at..)).is_some_and(|label| !label.contains(']'));
-    open || image
+    let title = before.rfind("](").and_then(|at| before.get(at + 2..)).is_some_and(|target| {
+        // `[text](address "title")`
+        !target.contains(')') && [" \"", " '", " ("].iter().any(|quote| target.contains(quote))
+    });
+    attribute || image || title
 }

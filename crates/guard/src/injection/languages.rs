@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
+use super::foreign::spellings;
 use super::found::Match;
 use super::rules::IGNORE_INSTRUCTIONS;
 use super::words::{Words, starts_word, word_at};
 use crate::finding::Span;
-use crate::fold::Folded;
 
 /// Verbs, as stems: German, French, Spanish, Portuguese, Italian, Russian, Chinese, Japanese, Korean.
 pub(super) const VERBS: &[&str] = &[
@@ -28,9 +28,6 @@ pub(super) const VERBS: &[&str] = &[
     "omite las",
     "haz caso omiso",
     "игнорируй",
-    "Игнорируй",
-    "Проигнорируй",
-    "Забудь",
     "проигнорируй",
     "забудь",
     "не обращай внимания",
@@ -143,12 +140,8 @@ const GIVEN: &[&str] = &[
     "지금까지",
 ];
 
-static FOLDED_NOUNS: LazyLock<Vec<String>> = LazyLock::new(|| folded(NOUNS));
-static FOLDED_GIVEN: LazyLock<Vec<String>> = LazyLock::new(|| folded(GIVEN));
-
-fn folded(stems: &[&str]) -> Vec<String> {
-    stems.iter().map(|stem| Folded::new(stem).text().to_owned()).collect()
-}
+static FOLDED_NOUNS: LazyLock<Vec<String>> = LazyLock::new(|| spellings(NOUNS));
+static FOLDED_GIVEN: LazyLock<Vec<String>> = LazyLock::new(|| spellings(GIVEN));
 
 /// How many bytes around a verb of a script without spaces belong to the phrase.
 const NEAR: usize = 60;

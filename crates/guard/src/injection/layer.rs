@@ -7,11 +7,11 @@ use super::hidden::{Blocks, in_attribute};
 use super::payload::Payload;
 use super::rules::{
     CHAT_TEMPLATE, ENV_EXFIL_PRINTENV, FAKE_MESSAGE, HIDDEN_DIV, HIDDEN_HTML_COMMENT, HIDDEN_TEXT,
-    MISLEADING_LINK,
+    MISLEADING_LINK, TOO_MANY_PAYLOADS,
 };
 use super::{
-    commands, encoded, escapes, exfiltration, languages, links, overrides, persona, secrecy, takeover,
-    templates,
+    addressed, authority, commands, encoded, escapes, exfiltration, foreign, languages, links, overrides,
+    persona, respelt, secrecy, takeover, templates,
 };
 use crate::finding::Span;
 use crate::fold::Folded;
@@ -22,15 +22,31 @@ const DEEPEST: usize = 3;
 /// The longest part of the text that a finding repeats, in bytes.
 const EXCERPT: usize = 120;
 
+/// How far after the start of a message that was never sent its words are taken to belong to it.
+const MESSAGE: usize = 600;
+
 /// What is found in `text`, in its order, with spans in it.
 pub(super) fn read(text: &str) -> Vec<Match> {
     let folded = Folded::new(text);
     // What is decoded may be decoded again; all of it together is no more than a few times the text.
-    let mut budget = folded.text().len().saturating_mul(4).saturating_add(4096);
-    read_layer(&folded, 0, &mut budget)
+    let mut budget =
+        Budget { bytes: folded.text().len().saturating_mul(4).saturating_add(4096), refused: None };
+    let mut matches = read_layer(&folded, 0, &mut budget);
+    if let Some(refused) = budget.refused {
+        let span = folded.to_original(refused);
+        matches.push(Match::new(&TOO_MANY_PAYLOADS, span).with_detail("encoded text that was not decoded"));
+    }
+    matches
 }
 
-fn read_layer(folded: &Folded<'_>, depth: usize, budget: &mut usize) -> Vec<Match> {
+/// How much may still be decoded.
+struct Budget {
+    bytes: usize,
+    /// Where, in the outermost text, something was left as it is.
+    refused: Option<Span>,
+}
+
+fn read_layer(folded: &Folded<'_>, depth: usize, budget: &mut Budget) -> Vec<Match> {
     let text = folded.text();
     let mut layer = Layer::default();
     let mut last_payload = 0;
@@ -39,27 +55,26 @@ fn read_layer(folded: &Folded<'_>, depth: usize, budget: &mut usize) -> Vec<Matc
             layer.blocks.comment(text, at);
         } else if kind == Kind::Style {
             layer.blocks.style(text, at);
+        } else if kind == Kind::Unshown {
+            layer.blocks.unshown(text, at);
         } else if kind == Kind::Reference {
             layer.blocks.reference(text, at);
-        } else if !matches!(kind, Kind::Rot13 | Kind::Spaced) {
+        } else if let Kind::Respelt(spelling) = kind {
+            if at.start >= last_payload {
+                let payload = respelt::read(text, spelling, at, last_payload);
+                last_payload = payload.as_ref().map_or(at.end, |payload| payload.span.end);
+                layer.payloads.extend(payload);
+            }
+        } else {
             layer.matches.extend(matched(text, kind, at));
-        } else if at.start >= last_payload {
-            let payload = if kind == Kind::Rot13 {
-                escapes::rot13(text, at, last_payload)
-            } else {
-                escapes::spaced(text, at)
-            };
-            last_payload = payload.as_ref().map_or(at.end, |payload| payload.span.end);
-            layer.payloads.extend(payload);
         }
     }
     layer.matches.sort_by_key(|found| found.span);
     layer.matches.dedup_by_key(|found| (found.span, found.rule.id));
-    let plain: Vec<Span> = layer.matches.iter().map(|found| found.span).collect();
+    let plain: Vec<Match> = layer.matches.clone();
     layer.place(text);
-    if depth < DEEPEST {
-        layer.decode(text, depth, budget, &plain);
-    }
+    layer.join_messages();
+    layer.decode(text, depth, budget, &plain);
     layer.matches.sort_by_key(|found| found.span);
     for found in &mut layer.matches {
         found.span = folded.to_original(found.span);
@@ -75,10 +90,12 @@ fn matched(text: &str, kind: Kind, at: Span) -> Option<Match> {
         Kind::SecretsFile => commands::secrets_file(text, at),
         Kind::Marker => templates::marker(text, at),
         Kind::Tag => templates::tag(text, at),
-        Kind::Turn => templates::turn(text, at),
+        Kind::Turn => templates::turn(text, at)
+            .or_else(|| addressed::audience(text, Span::new(at.start, at.end.saturating_sub(1)))),
         Kind::Link if text.as_bytes().get(at.start) == Some(&b'[') => links::markdown(text, at),
         Kind::Link => links::html(text, at),
         Kind::Override => overrides::find(text, at.start).or_else(|| languages::shared(text, at.start)),
+        Kind::Lapsed => overrides::lapsed(text, at.start),
         Kind::Expired => overrides::expired(text, at.start),
         Kind::SystemPrompt => takeover::system_prompt(text, at.start),
         Kind::NewTask => {
@@ -98,7 +115,14 @@ fn matched(text: &str, kind: Kind, at: Span) -> Option<Match> {
         Kind::Request => commands::request(text, at.start),
         Kind::Base64 => commands::base64(text, at.start),
         Kind::Environment => commands::environment(text, at),
-        Kind::Comment | Kind::Style | Kind::Reference | Kind::Rot13 | Kind::Spaced => None,
+        Kind::Role => templates::role(text, at),
+        Kind::Audience => addressed::audience(text, at),
+        Kind::Step => addressed::step(text, at),
+        Kind::Authority => authority::phrase(text, at),
+        Kind::Consent => authority::consent(text, at),
+        Kind::ForeignUser => foreign::tell(text, at),
+        Kind::ForeignSend => foreign::send(text, at),
+        Kind::Comment | Kind::Style | Kind::Unshown | Kind::Reference | Kind::Respelt(_) => None,
     }
 }
 
@@ -140,6 +164,24 @@ impl Layer {
         self.add_blocks(text, &speaking);
     }
 
+    /// Makes the start of a message that was never sent as bad as can be when what follows asks for something.
+    fn join_messages(&mut self) {
+        let asking: Vec<usize> = self
+            .matches
+            .iter()
+            .filter(|found| instructs(found) && found.severity >= Severity::High)
+            .map(|found| found.span.start)
+            .collect();
+        for found in &mut self.matches {
+            let opens = (found.rule == &CHAT_TEMPLATE || found.rule == &FAKE_MESSAGE)
+                && found.severity > Severity::Low;
+            let next = asking.partition_point(|at| *at < found.span.start);
+            if opens && asking.get(next).is_some_and(|at| *at < found.span.end + MESSAGE) {
+                found.severity = Severity::Critical;
+            }
+        }
+    }
+
     /// Adds the blocks themselves: those that speak to a model, and those that are odd in any case.
     fn add_blocks(&mut self, text: &str, speaking: &[(usize, String)]) {
         for (number, block) in self.blocks.iter().enumerate() {
@@ -154,26 +196,35 @@ impl Layer {
         }
     }
 
-    /// Looks into what is encoded. `plain` are the spans of what was found without decoding.
-    fn decode(&mut self, text: &str, depth: usize, budget: &mut usize, plain: &[Span]) {
+    /// Looks into what is encoded. `plain` is what was found without decoding.
+    fn decode(&mut self, text: &str, depth: usize, budget: &mut Budget, plain: &[Match]) {
         let mut found = Vec::new();
         let mut look = |payload: Payload| {
-            if payload.text.len() > *budget {
+            if depth >= DEEPEST || payload.text.len() > budget.bytes {
+                budget.refused.get_or_insert(payload.span);
                 return;
             }
-            *budget -= payload.text.len();
+            budget.bytes -= payload.text.len();
+            let before = budget.refused;
             for inner in read_layer(&Folded::new(&payload.text), depth + 1, budget) {
                 found.extend(from_payload(inner, &payload));
             }
+            // What was refused within is told by where its outermost encoding stands.
+            budget.refused = before.or(budget.refused.map(|_| payload.span));
         };
-        std::mem::take(&mut self.payloads).into_iter().for_each(&mut look);
         encoded::decode_runs(text, &mut look);
-        escapes::decode_escapes(text, &mut look);
+        if depth < DEEPEST {
+            std::mem::take(&mut self.payloads).into_iter().for_each(&mut look);
+            escapes::decode_escapes(text, &mut look);
+            escapes::decode_mail(text, &mut look);
+            respelt::compose(text, &mut look);
+        }
         // Next to an escape the same words may stand in the open; they are reported once.
         found.retain(|found: &Match| {
-            let from = plain.partition_point(|span| span.start + 400 < found.span.start);
+            let from = plain.partition_point(|plain| plain.span.start + 400 < found.span.start);
             let near = plain.get(from..).unwrap_or_default();
-            !near.iter().take_while(|span| span.start < found.span.end).any(|span| span.overlaps(found.span))
+            let same = |plain: &Match| plain.span.overlaps(found.span) && plain.rule == found.rule;
+            !near.iter().take_while(|plain| plain.span.start < found.span.end).any(same)
         });
         self.matches.extend(found);
     }

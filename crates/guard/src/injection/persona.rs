@@ -67,8 +67,7 @@ pub(super) fn pretend(text: &str, at: usize) -> Option<Match> {
     let span = Span::new(verb.start, end);
     let being = after.is(that, &["you're"]) || after.is(that + 1, &["are", "were", "have", "can"]);
     if verb.is(&["pretend"]) && ((you && being) || (to_be && starts_clause(text, at))) {
-        let told = persona || starts_clause(text, at);
-        let severity = if told { Severity::High } else { Severity::Medium };
+        let severity = if persona { Severity::High } else { Severity::Medium };
         return Some(Match::new(&PRETEND_YOU_ARE, span).with_severity(severity));
     }
     if !verb.is(&["imagine", "suppose", "assume"]) || !you || !being {
@@ -96,6 +95,11 @@ pub(super) fn act_as(text: &str, at: usize) -> Option<Match> {
         let none = after.find(7, &["no", "without", "zero"])?;
         let limits = after.find(none + 5, LIMITS).filter(|at| *at > none)?;
         return Some(found(&ACT_NO_RESTRICTIONS, limits));
+    }
+    if let Some(never) =
+        after.find(12, &["never"]).filter(|at| after.is(at + 1, &["refuses", "refuse", "declines"]))
+    {
+        return Some(found(&ROLE_SWITCH, never + 1));
     }
     let loose = after
         .find(5, &["unrestricted", "unfiltered", "uncensored", "dan", "jailbroken", "amoral", "evil"])?;

@@ -53,6 +53,18 @@ rules! {
     FAKE_MESSAGE = Medium "fake_message",
         "A line that looks like a message of the system, the user, the assistant or a tool.",
         "remove the line, or quote it if the text is about conversations";
+    /// Text for the machine that reads it.
+    ADDRESSES_MODEL = Low "addresses_model",
+        "Text that speaks to the model that reads it; bad where it asks for something dangerous.",
+        "read what it asks for; put honest instructions into the agent file";
+    /// A dangerous step that has to come first.
+    FORCED_STEP = High "forced_step",
+        "Text that makes a dangerous command a condition for going on.",
+        "remove the text; look at the command it asks for";
+    /// A permission that nobody gave.
+    CLAIMED_AUTHORITY = High "claimed_authority",
+        "Text that claims a permission, or to come from somebody with authority over the model.",
+        "remove the text; permissions are given in the harness, never in what an agent reads";
     /// A credential in a request.
     CURL_WITH_CREDS = Critical "curl_with_creds",
         "A download command that sends a credential from the environment.",
@@ -93,4 +105,8 @@ rules! {
     MISLEADING_LINK = Medium "misleading_link",
         "A link whose text is one address and whose target is another.",
         "check where the link leads";
+    /// Encoded text that was left as it is.
+    TOO_MANY_PAYLOADS = High Incomplete "too_many_payloads",
+        "The text holds more encoded text, or more encodings around one another, than are decoded.",
+        "find out what is encoded and why; remove it, or decode it and look at it yourself";
 }

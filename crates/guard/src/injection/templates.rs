@@ -2,6 +2,7 @@
 
 use super::found::Match;
 use super::rules::{CHAT_TEMPLATE, FAKE_MESSAGE};
+use super::words::line_around;
 use crate::finding::Span;
 use crate::severity::Severity;
 
@@ -11,8 +12,34 @@ pub(super) fn marker(text: &str, at: Span) -> Option<Match> {
     let role = after.trim_start_matches(['|', '>', ' ', '\n']);
     let system = ["system", "developer", "tool"].iter().any(|name| starts_with(role, name))
         || at.of(text).is_some_and(|marker| marker.to_ascii_lowercase().contains("sys"));
-    let severity = if system { Severity::High } else { Severity::Medium };
+    let named = at.start.checked_sub(1).and_then(|before| text.as_bytes().get(before)) == Some(&b'`')
+        && text.as_bytes().get(at.end) == Some(&b'`');
+    let severity = if named {
+        Severity::Low
+    } else if system && !in_code(text, at) {
+        Severity::High
+    } else {
+        Severity::Medium
+    };
     Some(Match::new(&CHAT_TEMPLATE, at).with_severity(severity))
+}
+
+/// Whether `at` stands between backquotes in its line.
+fn in_code(text: &str, at: Span) -> bool {
+    let line = line_around(text, at, 160);
+    let marks = |part: Option<&str>| part.map_or(0, |part| part.bytes().filter(|byte| *byte == b'`').count());
+    marks(text.get(line.start..at.start)) % 2 == 1 && marks(text.get(at.end..line.end)) > 0
+}
+
+/// `"role": "system"`: a message as interfaces of models take it.
+pub(super) fn role(text: &str, at: Span) -> Option<Match> {
+    let name = at.of(text)?.trim_end_matches(':').len() + at.start;
+    let rest = text.get(name..text.ceil_char_boundary(text.len().min(name + 16))).unwrap_or_default();
+    let value = rest.trim_start().strip_prefix(':')?.trim_start().trim_start_matches(['"', '\'']);
+    let length = ["system", "developer"].iter().find(|name| starts_with(value, name))?.len();
+    let ends =
+        value.get(length..).is_none_or(|after| !after.starts_with(|next: char| next.is_alphanumeric()));
+    ends.then(|| Match::new(&FAKE_MESSAGE, at))
 }
 
 /// An opening or closing tag by which harnesses wrap messages and results; at the start of a line only, as
@@ -35,6 +62,9 @@ pub(super) fn turn(text: &str, at: Span) -> Option<Match> {
             .then(|| Match::new(&FAKE_MESSAGE, Span::new(start, at.end)));
     }
     let heading = line.starts_with('#');
+    if line.starts_with('[') {
+        return Some(Match::new(&FAKE_MESSAGE, Span::new(start, at.end)));
+    }
     if !heading && after.is_some_and(|byte| !byte.is_ascii_whitespace()) {
         return None;
     }

@@ -61,7 +61,7 @@ impl<'text> Words<'text> {
         let bytes = text.as_bytes().get(..limit).unwrap_or_default();
         let mut at = from;
         while found.count < MOST {
-            let start = at + count_while(bytes.get(at..), |byte| !is_word_byte(byte));
+            let start = gap_end(bytes, at);
             let gap = classify(text.as_bytes().get(at..start).unwrap_or_default());
             if start >= limit || gap == Gap::Break {
                 break;
@@ -87,8 +87,9 @@ impl<'text> Words<'text> {
             }
             let bytes = text.as_bytes().get(limit..end).unwrap_or_default();
             at = end - bytes.iter().rev().take_while(|byte| is_word_byte(**byte) || **byte == b'\'').count();
-            let Some(word) = text.get(at..end) else { break };
-            found.push(Word { text: word.trim_start_matches('\''), start: at, end, gap });
+            let start = at + usize::from(is_break_escape(text.as_bytes(), at) && end - at > 1);
+            let Some(word) = text.get(start..end) else { break };
+            found.push(Word { text: word.trim_start_matches('\''), start, end, gap });
         }
         found
     }
@@ -128,11 +129,28 @@ pub(super) fn word_at(text: &str, start: usize) -> Word<'_> {
     Word { text: text.get(start..end).unwrap_or_default(), start, end, gap: Gap::Plain }
 }
 
-/// Whether a word could start at `at`: no letter or digit is directly before it.
+/// Whether a word could start at `at`: no letter or digit is directly before it, unless it belongs to a `\n`.
 pub(super) fn starts_word(text: &str, at: usize) -> bool {
-    at.checked_sub(1)
-        .and_then(|before| text.as_bytes().get(before))
-        .is_none_or(|byte| !byte.is_ascii_alphanumeric())
+    let Some(before) = at.checked_sub(1) else { return true };
+    text.as_bytes().get(before).is_none_or(|byte| !byte.is_ascii_alphanumeric())
+        || is_break_escape(text.as_bytes(), before)
+}
+
+/// Whether the letter at `at` belongs to a line break or tab as strings in code spell them, which separates words.
+fn is_break_escape(bytes: &[u8], at: usize) -> bool {
+    matches!(bytes.get(at), Some(b'n' | b'r' | b't'))
+        && at.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&b'\\')
+}
+
+/// Where the gap between words ends that starts at `at`.
+fn gap_end(bytes: &[u8], mut at: usize) -> usize {
+    loop {
+        at += count_while(bytes.get(at..), |byte| !is_word_byte(byte));
+        if !is_break_escape(bytes, at) {
+            return at;
+        }
+        at += 1;
+    }
 }
 
 /// Letters, digits, and all of what is not ASCII.
@@ -169,7 +187,7 @@ fn count_while(bytes: Option<&[u8]>, wanted: impl Fn(u8) -> bool) -> usize {
 }
 
 fn classify(gap: &[u8]) -> Gap {
-    if matches!(gap, [b'_' | b'-' | b'/' | b'.']) {
+    if matches!(gap, [b'_' | b'-' | b'/' | b'.' | b'|' | b';' | b'=' | b'~']) {
         return Gap::Joined;
     }
     let ends_sentence =

@@ -15,6 +15,7 @@ use super::script::{
 use super::smuggled::selected_text;
 use super::strip::tags;
 use crate::finding::Span;
+use crate::severity::Severity;
 
 /// Takes out joiners, direction characters, tags and selectors where they mean nothing.
 pub(super) fn settle(text: &str, pass: &mut Pass<'_>) {
@@ -104,8 +105,16 @@ impl<'t> Settling<'t, '_, '_> {
                         && is(before, |last| last == '\u{fe0f}' || is_pictograph(last))
             }
         };
-        if !stays {
-            self.remove_zero_width(Span::new(found.at, end));
+        let span = Span::new(found.at, end);
+        if !stays && found.character == '\u{200c}' && is(before, is_joining) {
+            // Writers of Persian often leave one at the end of a word, where it changes nothing.
+            let part = self.part(span);
+            self.pass.report_as(&ZERO_WIDTH, Severity::Low, span, || {
+                describe(part, "zero-width character", "zero-width characters")
+            });
+            self.remove(span);
+        } else if !stays {
+            self.remove_zero_width(span);
         }
     }
 
@@ -230,18 +239,13 @@ fn selectors(run: &str, hidden: Option<&str>) -> String {
     }
 }
 
-/// Whether tags behind a black flag name a part of a country, as in the flag of Scotland.
+/// The only flags of parts of countries that are drawn: England, Scotland and Wales. What else stands behind a black
+/// flag is not seen, and carries a message.
 fn is_subdivision(run: &str) -> bool {
-    let mut length = 0;
-    for tag in run.chars() {
-        match tag {
-            '\u{e0061}'..='\u{e007a}' => length += 1,
-            '\u{e0030}'..='\u{e0039}' if length >= 2 => length += 1,
-            '\u{e007f}' => return (3..=6).contains(&length) && run.chars().count() == length + 1,
-            _ => return false,
-        }
-    }
-    false
+    let tag = |tag: char| char::from_u32(u32::from(tag).wrapping_sub(0xe0000));
+    ["gbeng\u{7f}", "gbsct\u{7f}", "gbwls\u{7f}"]
+        .iter()
+        .any(|flag| run.chars().map(tag).eq(flag.chars().map(Some)))
 }
 
 /// Whether `selector` selects a form of `base`.

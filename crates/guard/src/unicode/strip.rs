@@ -12,6 +12,7 @@ use super::smuggled::tagged_text;
 use super::terminal::{Kind, sequence};
 use crate::finding::Span;
 use crate::rule::Rule;
+use crate::severity::Severity;
 
 const ZERO_WIDTH_NAMES: [&str; 2] = ["zero-width character", "zero-width characters"];
 
@@ -138,7 +139,12 @@ fn controls(text: &str, span: Span, pass: &mut Pass<'_>) -> Span {
     if !run.contains(['\u{b}', '\u{c}', '\u{85}']) {
         return removed(text, span, &CONTROL_CHAR, ["control character", "control characters"], pass);
     }
-    pass.report(&CONTROL_CHAR, span, || describe(run, "control character", "control characters"));
+    // Old source files have form feeds between their parts.
+    let feeds = run.chars().all(|character| matches!(character, '\u{b}' | '\u{c}'));
+    let severity = if feeds { Severity::Low } else { CONTROL_CHAR.severity };
+    pass.report_as(&CONTROL_CHAR, severity, span, || {
+        describe(run, "control character", "control characters")
+    });
     pass.replace(span, " ");
     span
 }

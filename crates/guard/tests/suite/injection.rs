@@ -2,6 +2,7 @@
 
 mod attacks;
 mod clean;
+mod corpus;
 mod laws;
 
 use fullsend_guard::{InjectionScanner, Scanner as _, Severity};

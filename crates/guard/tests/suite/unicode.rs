@@ -105,7 +105,7 @@ const TERMINAL: &[Row] = &[
         "ab",
         &["control_char medium: 5 control characters (U+0008, U+0007, U+007F and others)"],
     ),
-    ("a page break separates words", "a\x0cb", "a b", &["control_char medium: 1 control character (U+000C)"]),
+    ("a page break separates words", "a\x0cb", "a b", &["control_char low: 1 control character (U+000C)"]),
 ];
 
 const INVISIBLE: &[Row] = &[
@@ -152,7 +152,7 @@ const INVISIBLE: &[Row] = &[
         "non-joiner at the end of a Persian word",
         "می\u{200c} x",
         "می x",
-        &["zero_width high: 1 zero-width character (U+200C)"],
+        &["zero_width low: 1 zero-width character (U+200C)"],
     ),
     ("soft hyphen", "hy\u{ad}phen", "hyphen", &["soft_hyphen low: 1 soft hyphen (U+00AD)"]),
     ("grapheme joiner", "a\u{34f}b", "ab", &["zero_width high: 1 zero-width character (U+034F)"]),
@@ -208,6 +208,26 @@ const INVISIBLE: &[Row] = &[
         &[
             "tag_char critical: 9 tag characters (U+E0069, U+E0067, U+E006E and others) that spell \"ignore a\"",
         ],
+    ),
+    (
+        "a place whose flag is never drawn",
+        "🏴\u{e0075}\u{e0073}\u{e0074}\u{e0078}\u{e007f}",
+        "🏴",
+        &["tag_char critical: 5 tag characters (U+E0075, U+E0073, U+E0074 and others) that spell \"ustx\""],
+    ),
+    (
+        "two places behind one flag",
+        "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
+        "🏴",
+        &[
+            "tag_char critical: 12 tag characters (U+E0067, U+E0062, U+E0065 and others) that spell \"gbenggbeng\"",
+        ],
+    ),
+    (
+        "page breaks with another control",
+        "a\x0c\x07b",
+        "a b",
+        &["control_char medium: 2 control characters (U+000C, U+0007)"],
     ),
     (
         "flag without end",

@@ -86,7 +86,6 @@ const CLEAN: &[(&str, &str)] = &[
         "England and Wales",
         "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}🏴\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}",
     ),
-    ("Texas", "🏴\u{e0075}\u{e0073}\u{e0074}\u{e0078}\u{e007f}"),
     ("keycaps", "1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3} *\u{fe0f}\u{20e3} 2\u{20e3}"),
     ("as text", "☎\u{fe0e} ↩\u{fe0e} ▶\u{fe0e}"),
     (
