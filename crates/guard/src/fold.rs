@@ -123,38 +123,30 @@ impl Block {
     /// Folds `part`, a step long. In some scripts every other letter looks like a Latin one, so nothing may depend on a
     /// branch that says which: four bytes are written for every character, and as many of them counted as it has.
     fn of(part: &str) -> Self {
-        let mut block = Self { bytes: [0; Self::SIZE], length: 0 };
+        let (mut bytes, mut length) = ([0; Self::SIZE], 0);
         let mut padded = [0; STEP + 8];
         padded.iter_mut().zip(part.bytes()).for_each(|(slot, byte)| *slot = byte);
         let mut at = 0;
         while at < part.len() {
             let Some(next) = padded.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { break };
-            let kept = u32::from_le_bytes(*next);
             let (code, width) = decoded(*next);
             at += width;
             let place = place_of(code);
+            let free = bytes.get_mut(length..).unwrap_or_default();
             if place & LONGER != 0 {
-                block.extend(longer(place));
+                let ascii = longer(place);
+                free.iter_mut().zip(ascii.bytes()).for_each(|(slot, byte)| *slot = byte);
+                length += ascii.len();
                 continue;
             }
-            block.put(select_unpredictable(place == 0, kept, u32::from(place & 0x7f)));
-            block.length += select_unpredictable(place == 0, width, single(place));
+            let kept = u32::from_le_bytes(*next);
+            let written = select_unpredictable(place == 0, kept, u32::from(place & 0x7f));
+            if let Some(slot) = free.first_chunk_mut::<4>() {
+                *slot = written.to_le_bytes();
+            }
+            length += select_unpredictable(place == 0, width, single(place));
         }
-        block
-    }
-
-    /// Writes four bytes, of which not all may count.
-    fn put(&mut self, bytes: u32) {
-        if let Some(slot) = self.bytes.get_mut(self.length..self.length + 4) {
-            slot.copy_from_slice(&bytes.to_le_bytes());
-        }
-    }
-
-    #[cold]
-    fn extend(&mut self, ascii: &str) {
-        let free = self.bytes.get_mut(self.length..).unwrap_or_default();
-        free.iter_mut().zip(ascii.bytes()).for_each(|(slot, byte)| *slot = byte);
-        self.length += ascii.len();
+        Self { bytes, length }
     }
 
     fn as_str(&self) -> &str {

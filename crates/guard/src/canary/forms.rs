@@ -72,7 +72,9 @@ impl Forms {
 
     /// Adds the encodings that hide a text from a plain search, at every place in a longer text.
     fn add_encoded(&mut self, text: &[u8]) {
-        self.fold(text.iter().flat_map(|byte| hexadecimal(*byte)).collect(), Form::Hexadecimal);
+        let mut digits = Vec::with_capacity(text.len() * 2);
+        text.iter().for_each(|byte| digits.extend(hexadecimal(*byte)));
+        self.fold(digits, Form::Hexadecimal);
         for skipped in 0..5 {
             self.fold(packed::<5>(text, skipped, BASE32), Form::Base32);
         }
@@ -115,5 +117,7 @@ fn packed<const WIDTH: usize>(text: &[u8], skipped: usize, alphabet: &[u8]) -> V
         let window = u16::from_be_bytes([byte(bit / 8), byte(bit / 8 + 1)]);
         usize::from(window >> (16 - bit % 8 - WIDTH)) & ((1 << WIDTH) - 1)
     };
-    (0..digits).filter_map(|number| alphabet.get(digit(number)).copied()).collect()
+    let mut packed = Vec::with_capacity(digits);
+    packed.extend((0..digits).filter_map(|number| alphabet.get(digit(number)).copied()));
+    packed
 }
