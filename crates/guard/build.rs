@@ -1,12 +1,13 @@
 //! Writes the table of look-alikes that `fold` reads: every character that a person takes for printable ASCII, or does not
-//! see at all. Made at build time, because normalising a million characters has no place in the start of a process.
+//! see at all. Made at build time, because normalising a million characters has no place in the start of a process. And
+//! writes which characters are letters and marks, for `unicode`.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs, io};
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory as _};
 use unicode_security::skeleton;
 
 /// Characters whose prototype in UTS 39 is not what a person reads, or which have none.
@@ -70,37 +71,103 @@ const ALPHABETS: &[u32] = &[0x1f150, 0x1f170, 0x1f1e6];
 /// The longest replacement that is kept; longer ones are abbreviations of words, never look-alikes.
 const LONGEST: usize = 8;
 
+/// In the table: a character that disappears.
+const GONE: usize = 0x200;
+/// In the table: a character that becomes the ASCII character in the lower bits.
+const SINGLE: usize = 0x100;
+/// In the table: a character that becomes the text with the number in the lower bits.
+const LONGER: usize = 0x8000;
+
 fn main() -> io::Result<()> {
     let out = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
     fs::write(Path::new(&out).join("fold_table.rs"), table())?;
+    fs::write(Path::new(&out).join("kind_table.rs"), kinds())?;
     Ok(())
 }
 
-/// The table as Rust source: entries in order, and for each page of 256 characters where its entries start.
+/// The table as Rust source. Two steps lead to what becomes of a character: its page of 256 characters, and its place there.
+/// Many pages are alike, and are kept once.
 fn table() -> String {
-    let (mut entries, mut starts, mut count, mut page) = (String::new(), String::new(), 0_usize, 0_u32);
-    for code in 0_u32..0x11_0000 {
-        if code >> 8 == page {
-            let _infallible = write!(starts, "{count},");
-            page += 1;
-        }
-        let Some(ascii) = char::from_u32(code).filter(|character| !character.is_ascii()).and_then(folded)
-        else {
-            continue;
+    let mut longer: Vec<String> = Vec::new();
+    let mut pages = Pages::default();
+    for page in 0_u32..0x1100 {
+        let place = |low: u32| {
+            let ascii =
+                char::from_u32(page << 8 | low).filter(|character| !character.is_ascii()).and_then(folded);
+            let Some(ascii) = ascii.filter(|ascii| ascii.len() <= LONGEST) else { return 0 };
+            match ascii.as_bytes() {
+                [] => GONE,
+                [byte] => SINGLE | usize::from(*byte),
+                _ => {
+                    let known = longer.iter().position(|known| *known == ascii);
+                    LONGER
+                        | known.unwrap_or_else(|| {
+                            longer.push(ascii);
+                            longer.len() - 1
+                        })
+                }
+            }
         };
-        if ascii.len() <= LONGEST {
-            let mut bytes = [0_u8; LONGEST];
-            bytes.iter_mut().zip(ascii.bytes()).for_each(|(slot, byte)| *slot = byte);
-            let _infallible = write!(entries, "({code},{bytes:?}),");
-            count += 1;
-        }
+        pages.push((0..256).map(place).collect());
     }
     format!(
-        "/// Characters in order, and the ASCII they fold to, filled up with zeros.\n\
-         static ENTRIES: &[(u32, [u8; {LONGEST}])] = &[{entries}];\n\
-         /// How many entries lie before each page of 256 characters.\n\
-         static PAGES: &[u16] = &[{starts}{count}];\n"
+        "/// Flags what folds to one ASCII character, which is the rest of the number.\n\
+         const SINGLE: u16 = {SINGLE};\n\
+         /// Flags what folds to several, which are listed at the rest of the number.\n\
+         const LONGER: u16 = {LONGER};\n\
+         /// Where several ASCII characters take the place of one.\n\
+         static REPLACEMENTS: &[&str] = &{longer:?};\n\
+         /// For each page of 256 characters, which of the tables tells about it.\n\
+         static PAGES: [u8; 0x1100] = {:?};\n\
+         /// For each character of a page what becomes of it: zero for what stays, {GONE} for what disappears.\n\
+         static PLACES: &[[u16; 256]] = &{:?};\n",
+        pages.numbers, pages.different,
     )
+}
+
+/// Pages of 256 characters, each kept once.
+#[derive(Default)]
+struct Pages<T> {
+    numbers: Vec<usize>,
+    different: Vec<Vec<T>>,
+}
+
+impl<T: PartialEq> Pages<T> {
+    fn push(&mut self, page: Vec<T>) {
+        let known = self.different.iter().position(|known| *known == page);
+        self.numbers.push(known.unwrap_or(self.different.len()));
+        if known.is_none() {
+            self.different.push(page);
+        }
+    }
+}
+
+/// Letters and marks as Rust source: one bit for each character, in pages of 256. Tables by range take longer to search
+/// than a text takes to read.
+fn kinds() -> String {
+    let bits = |name: &str, belongs: fn(GeneralCategoryGroup) -> bool| {
+        let mut pages = Pages::default();
+        for page in 0_u32..0x1100 {
+            let word = |word: u32| {
+                (0..64_u32)
+                    .filter(|bit| {
+                        let character = char::from_u32(page << 8 | word << 6 | bit);
+                        character.is_some_and(|character| belongs(character.general_category_group()))
+                    })
+                    .fold(0_u64, |bits, bit| bits | 1 << bit)
+            };
+            pages.push((0..4).map(word).collect());
+        }
+        format!(
+            "/// For each page of 256 characters, which of the tables tells about it.\n\
+             static {name}_PAGES: [u8; 0x1100] = {:?};\n\
+             /// One bit for each character of a page.\n\
+             static {name}_BITS: &[[u64; 4]] = &{:?};\n",
+            pages.numbers, pages.different
+        )
+    };
+    bits("MARK", |group| group == GeneralCategoryGroup::Mark)
+        + &bits("LETTER", |group| group == GeneralCategoryGroup::Letter)
 }
 
 /// What the character folds to: ASCII, empty for what is not seen, nothing for what stays as it is.

@@ -4,15 +4,19 @@
 //! not have passed on, whatever else it says.
 
 mod forms;
+mod glance;
 pub mod rules;
 mod search;
 mod stream;
 mod token;
 
+use std::sync::OnceLock;
+
 pub use rules::ALL as RULES;
 pub use token::{CanaryToken, TokenError};
 
 use self::forms::{Form, Forms};
+use self::glance::Glance;
 use self::search::Search;
 use self::stream::{base64, decoded, plain};
 use crate::edit::Edit;
@@ -24,6 +28,15 @@ const MASK: &str = "[CANARY REDACTED]";
 
 /// Finds planted tokens.
 pub struct CanaryScanner {
+    tokens: Vec<CanaryToken>,
+    /// Made for the first text; some hooks never see one.
+    glance: OnceLock<Glance>,
+    /// Made for the first text that a glance does not clear.
+    searches: OnceLock<Searches>,
+}
+
+/// All forms of the tokens.
+struct Searches {
     /// Forms in which case does not count.
     folded: Option<Search>,
     /// Forms in which it does.
@@ -39,11 +52,22 @@ impl std::fmt::Debug for CanaryScanner {
 impl CanaryScanner {
     /// Looks for `tokens`. Without any, nothing is ever found.
     pub fn new(tokens: impl IntoIterator<Item = CanaryToken>) -> Self {
+        Self { tokens: tokens.into_iter().collect(), glance: OnceLock::new(), searches: OnceLock::new() }
+    }
+
+    fn forms(&self) -> Forms {
         let mut forms = Forms::default();
-        for token in tokens {
-            forms.add(&token);
+        for token in &self.tokens {
+            forms.add(token);
         }
-        Self { folded: Search::new(forms.folded), exact: Search::new(forms.exact) }
+        forms
+    }
+
+    fn searches(&self) -> &Searches {
+        self.searches.get_or_init(|| {
+            let Forms { folded, exact } = self.forms();
+            Searches { folded: Search::new(folded), exact: Search::new(exact) }
+        })
     }
 }
 
@@ -53,14 +77,18 @@ impl Scanner for CanaryScanner {
     }
 
     fn scan(&self, text: &str) -> Scan {
+        if !self.glance.get_or_init(|| Glance::new(&self.forms())).sees(text) {
+            return Scan::default();
+        }
         let mut leaks = Vec::new();
-        if let Some(search) = &self.folded {
+        let searches = self.searches();
+        if let Some(search) = &searches.folded {
             search.run(plain(text), &mut leaks);
             if text.bytes().any(|byte| matches!(byte, b'%' | b'\\' | b'&')) {
                 search.run(decoded(text), &mut leaks);
             }
         }
-        if let Some(search) = &self.exact {
+        if let Some(search) = &searches.exact {
             search.run(base64(text), &mut leaks);
         }
         let mut findings = FindingList::default();

@@ -14,22 +14,13 @@ pub struct Edit {
 }
 
 /// Changes to one text, in order and apart from each other.
+///
+/// A hostile text asks for millions of changes, so they are kept once and in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    edits: Vec<Placed>,
-}
-
-/// A change, and where its replacement starts in the changed text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Placed {
-    edit: Edit,
-    changed_start: usize,
-}
-
-impl Placed {
-    fn changed_end(&self) -> usize {
-        self.changed_start + self.edit.replacement.len()
-    }
+    edits: Vec<Edit>,
+    /// Where the replacement of each starts in the changed text.
+    changed_starts: Vec<usize>,
 }
 
 impl Edits {
@@ -37,22 +28,21 @@ impl Edits {
     /// the text is gone.
     pub fn new(mut edits: Vec<Edit>) -> Self {
         edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
-        let mut kept: Vec<Edit> = Vec::with_capacity(edits.len());
-        for edit in edits {
-            match kept.last_mut() {
-                Some(last) if last.span.overlaps(edit.span) => {
-                    last.span.end = last.span.end.max(edit.span.end)
-                }
-                Some(_) | None => kept.push(edit),
+        edits.dedup_by(|edit, last| {
+            let overlaps = last.span.overlaps(edit.span);
+            if overlaps {
+                last.span.end = last.span.end.max(edit.span.end);
             }
-        }
+            overlaps
+        });
         let (mut original, mut changed) = (0, 0);
-        let place = |edit: Edit| {
+        let place = |edit: &Edit| {
             let changed_start = changed + edit.span.start.saturating_sub(original);
             (original, changed) = (edit.span.end, changed_start + edit.replacement.len());
-            Placed { edit, changed_start }
+            changed_start
         };
-        Self { edits: kept.into_iter().map(place).collect() }
+        let changed_starts = edits.iter().map(place).collect();
+        Self { edits, changed_starts }
     }
 
     /// Whether nothing changes.
@@ -62,7 +52,7 @@ impl Edits {
 
     /// The changes, first place first.
     pub fn iter(&self) -> impl Iterator<Item = &Edit> {
-        self.edits.iter().map(|placed| &placed.edit)
+        self.edits.iter()
     }
 
     /// The changed text. A span that does not lie in `text` at character boundaries is left out.
@@ -81,9 +71,9 @@ impl Edits {
     /// Where a span of the changed text lies in the original. What covers part of a replacement covers all that was
     /// replaced.
     pub fn to_original(&self, span: Span) -> Span {
-        let before_start = self.edits.partition_point(|placed| placed.changed_start <= span.start);
+        let before_start = self.changed_starts.partition_point(|changed_start| *changed_start <= span.start);
         let start = self.original_offset(before_start, span.start, |edit| edit.span.start);
-        let before_end = self.edits.partition_point(|placed| placed.changed_start < span.end);
+        let before_end = self.changed_starts.partition_point(|changed_start| *changed_start < span.end);
         let end = self.original_offset(before_end, span.end, |edit| edit.span.end);
         Span::new(start, end.max(start))
     }
@@ -91,11 +81,11 @@ impl Edits {
     /// Where an offset that has `before` replacements starting in front of it lies in the original; `inside` is the answer
     /// within a replacement.
     fn original_offset(&self, before: usize, changed: usize, inside: impl Fn(&Edit) -> usize) -> usize {
-        match before.checked_sub(1).and_then(|last| self.edits.get(last)) {
-            None => changed,
-            Some(last) if changed < last.changed_end() => inside(&last.edit),
-            Some(last) => last.edit.span.end + (changed - last.changed_end()),
-        }
+        let last =
+            before.checked_sub(1).and_then(|last| self.edits.get(last).zip(self.changed_starts.get(last)));
+        let Some((last, changed_start)) = last else { return changed };
+        let changed_end = changed_start + last.replacement.len();
+        if changed < changed_end { inside(last) } else { last.span.end + (changed - changed_end) }
     }
 }
 

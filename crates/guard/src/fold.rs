@@ -5,6 +5,7 @@
 //! to fold, is borrowed.
 
 use std::borrow::Cow;
+use std::hint::select_unpredictable;
 
 use crate::finding::Span;
 
@@ -26,13 +27,6 @@ pub(crate) struct Folded<'text> {
 struct Mark {
     original: usize,
     folded: usize,
-}
-
-/// What becomes of one character.
-#[derive(Clone, Copy, Debug)]
-enum Fold {
-    Kept,
-    Replaced { ascii: [u8; 8], length: usize },
 }
 
 impl<'text> Folded<'text> {
@@ -78,10 +72,7 @@ impl<'text> Folded<'text> {
         let mut folded = mark.folded;
         let rest = self.original.get(mark.original..).unwrap_or_default();
         for (at, character) in rest.char_indices() {
-            folded += match fold(character) {
-                Fold::Kept => character.len_utf8(),
-                Fold::Replaced { length, .. } => length,
-            };
+            folded += folded_length(character);
             if folded > offset {
                 let start = mark.original + at;
                 return Span::new(start, start + character.len_utf8());
@@ -98,9 +89,7 @@ fn first_folding(text: &str) -> Option<usize> {
     }
     let first = text.bytes().position(|byte| !byte.is_ascii())?;
     let rest = text.get(first..)?;
-    rest.char_indices()
-        .find(|(_, character)| matches!(fold(*character), Fold::Replaced { .. }))
-        .map(|(at, _)| first + at)
+    rest.char_indices().find(|(_, character)| place_of(u32::from(*character)) != 0).map(|(at, _)| first + at)
 }
 
 /// Folds some characters of `original` from `at` on; how far it came.
@@ -110,40 +99,89 @@ fn fold_step(original: &str, at: usize, text: &mut String) -> usize {
         text.push_str(plain);
         return at + STEP;
     }
-    let mut copied = 0;
-    for (offset, character) in rest.char_indices() {
-        if offset >= STEP {
-            text.push_str(rest.get(copied..offset).unwrap_or_default());
-            return at + offset;
-        }
-        if let Fold::Replaced { ascii, length } = fold(character) {
-            text.push_str(rest.get(copied..offset).unwrap_or_default());
-            text.extend(ascii.iter().take(length).map(|byte| char::from(*byte)));
-            copied = offset + character.len_utf8();
-        }
-    }
-    text.push_str(rest.get(copied..).unwrap_or_default());
-    original.len()
+    let end = rest.ceil_char_boundary(STEP);
+    let block = Block::of(rest.get(..end).unwrap_or_default());
+    text.push_str(block.as_str());
+    at + end
 }
 
-/// What becomes of a character.
-fn fold(character: char) -> Fold {
-    if character.is_ascii() {
-        return Fold::Kept;
-    }
-    let code = u32::from(character);
-    let page = (code >> 8) as usize;
-    let bounds = PAGES.get(page).zip(PAGES.get(page + 1));
-    let entries = bounds.and_then(|(start, end)| ENTRIES.get(usize::from(*start)..usize::from(*end)));
-    let Some(entries) = entries.filter(|entries| !entries.is_empty()) else {
-        return Fold::Kept;
-    };
-    match entries.binary_search_by_key(&code, |(known, _)| *known).ok().and_then(|at| entries.get(at)) {
-        Some((_, ascii)) => {
-            let length = ascii.iter().position(|byte| *byte == 0).unwrap_or(ascii.len());
-            Fold::Replaced { ascii: *ascii, length }
+/// A few characters in their form for matching.
+struct Block {
+    bytes: [u8; Self::SIZE],
+    length: usize,
+}
+
+impl Block {
+    /// Every two bytes of a step may become the longest replacement.
+    const SIZE: usize = STEP * 4 + 64;
+
+    /// Folds `part`, a step long. In some scripts every other letter looks like a Latin one, so nothing may depend on a
+    /// branch that says which: four bytes are written for every character, and as many of them counted as it has.
+    fn of(part: &str) -> Self {
+        let (mut bytes, mut length) = ([0; Self::SIZE], 0);
+        let mut padded = [0; STEP + 8];
+        padded.iter_mut().zip(part.bytes()).for_each(|(slot, byte)| *slot = byte);
+        let mut at = 0;
+        while at < part.len() {
+            let Some(next) = padded.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { break };
+            let (code, width) = decoded(*next);
+            at += width;
+            let place = place_of(code);
+            let free = bytes.get_mut(length..).unwrap_or_default();
+            if place & LONGER != 0 {
+                let ascii = longer(place);
+                free.iter_mut().zip(ascii.bytes()).for_each(|(slot, byte)| *slot = byte);
+                length += ascii.len();
+                continue;
+            }
+            let kept = u32::from_le_bytes(*next);
+            let written = select_unpredictable(place == 0, kept, u32::from(place & 0x7f));
+            if let Some(slot) = free.first_chunk_mut::<4>() {
+                *slot = written.to_le_bytes();
+            }
+            length += select_unpredictable(place == 0, width, single(place));
         }
-        None => Fold::Kept,
+        Self { bytes, length }
+    }
+
+    fn as_str(&self) -> &str {
+        let written = self.bytes.get(..self.length).unwrap_or_default();
+        std::str::from_utf8(written).unwrap_or_default()
+    }
+}
+
+/// The character that starts a text, as a number, and how many bytes it takes.
+fn decoded(bytes: [u8; 4]) -> (u32, usize) {
+    let [first, second, third, fourth] = bytes.map(u32::from);
+    match first {
+        0..0x80 => (first, 1),
+        0x80..0xe0 => ((first & 0x1f) << 6 | second & 0x3f, 2),
+        0xe0..0xf0 => ((first & 0xf) << 12 | (second & 0x3f) << 6 | third & 0x3f, 3),
+        _ => ((first & 7) << 18 | (second & 0x3f) << 12 | (third & 0x3f) << 6 | fourth & 0x3f, 4),
+    }
+}
+
+/// What the table says about a character; zero for what stays as it is.
+fn place_of(code: u32) -> u16 {
+    let page = PAGES.get((code >> 8) as usize).map_or(0, |page| usize::from(*page));
+    PLACES.get(page).and_then(|places| places.get((code & 0xff) as usize)).copied().unwrap_or_default()
+}
+
+/// How many characters come from a place that is not among the longer ones: one or none.
+fn single(place: u16) -> usize {
+    usize::from(place / SINGLE & 1)
+}
+
+fn longer(place: u16) -> &'static str {
+    REPLACEMENTS.get(usize::from(place & !LONGER)).copied().unwrap_or_default()
+}
+
+/// How many bytes a character has after folding.
+fn folded_length(character: char) -> usize {
+    match place_of(u32::from(character)) {
+        0 => character.len_utf8(),
+        place if place & LONGER != 0 => longer(place).len(),
+        place => single(place),
     }
 }
 

@@ -12,7 +12,9 @@
 mod class;
 mod draft;
 mod fold;
+mod kind;
 mod paragraph;
+mod plain;
 mod rules;
 mod run;
 mod script;

@@ -59,8 +59,9 @@ impl Forms {
         cases.dedup();
         for case in &cases {
             self.add_encoded(case.as_bytes());
-            self.fold(numbers(case, |byte| format!("0x{byte:02x}")), Form::CodePoints);
-            self.fold(numbers(case, |byte| byte.to_string()), Form::CodePoints);
+            let written = |byte| [*b"0x", hexadecimal(byte)].into_iter().flatten();
+            self.fold(case.bytes().flat_map(written).collect(), Form::CodePoints);
+            self.fold(case.bytes().flat_map(decimal).collect(), Form::CodePoints);
         }
         let Some(random) = token.random_part() else { return };
         for stretch in random.as_bytes().windows(STRETCH) {
@@ -71,8 +72,9 @@ impl Forms {
 
     /// Adds the encodings that hide a text from a plain search, at every place in a longer text.
     fn add_encoded(&mut self, text: &[u8]) {
-        let hexadecimal: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.fold(hexadecimal.into_bytes(), Form::Hexadecimal);
+        let mut digits = Vec::with_capacity(text.len() * 2);
+        text.iter().for_each(|byte| digits.extend(hexadecimal(*byte)));
+        self.fold(digits, Form::Hexadecimal);
         for skipped in 0..5 {
             self.fold(packed::<5>(text, skipped, BASE32), Form::Base32);
         }
@@ -93,14 +95,29 @@ fn rotated(byte: u8) -> u8 {
     }
 }
 
-fn numbers(text: &str, write: impl Fn(u8) -> String) -> Vec<u8> {
-    text.bytes().flat_map(|byte| write(byte).into_bytes()).collect()
+/// The two hexadecimal digits of a byte.
+fn hexadecimal(byte: u8) -> [u8; 2] {
+    let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + value - 10 };
+    [digit(byte >> 4), digit(byte & 15)]
+}
+
+/// The decimal digits of a byte.
+fn decimal(byte: u8) -> impl Iterator<Item = u8> {
+    let digits = [byte / 100, byte / 10 % 10, byte % 10];
+    let leading = digits.iter().take(2).take_while(|digit| **digit == 0).count();
+    digits.into_iter().skip(leading).map(|digit| b'0' + digit)
 }
 
 /// The digits of `WIDTH` bits that only `text` decides, when its first `skipped` bits share a digit with what stands before.
 fn packed<const WIDTH: usize>(text: &[u8], skipped: usize, alphabet: &[u8]) -> Vec<u8> {
-    let bit = |at: usize| text.get(at / 8).map_or(0, |byte| usize::from(byte >> (7 - at % 8) & 1));
+    let byte = |at: usize| text.get(at).copied().unwrap_or_default();
     let digits = (text.len() * 8 - skipped) / WIDTH;
-    let digit = |at: usize| (0..WIDTH).fold(0, |value, place| value << 1 | bit(skipped + at * WIDTH + place));
-    (0..digits).filter_map(|at| alphabet.get(digit(at)).copied()).collect()
+    let digit = |number: usize| {
+        let bit = skipped + number * WIDTH;
+        let window = u16::from_be_bytes([byte(bit / 8), byte(bit / 8 + 1)]);
+        usize::from(window >> (16 - bit % 8 - WIDTH)) & ((1 << WIDTH) - 1)
+    };
+    let mut packed = Vec::with_capacity(digits);
+    packed.extend((0..digits).filter_map(|number| alphabet.get(digit(number)).copied()));
+    packed
 }

@@ -52,7 +52,7 @@ pub(super) fn decoded(text: &str) -> impl Iterator<Item = Read> {
 }
 
 /// The character that an escape stands for, and how long the escape is.
-fn escape(rest: &[u8]) -> Option<(u8, usize)> {
+pub(super) fn escape(rest: &[u8]) -> Option<(u8, usize)> {
     match rest {
         [b'%', digits @ ..] => number(digits, 16, 2, 2).map(|(byte, length)| (byte, 1 + length)),
         [b'\\', b'x' | b'X', digits @ ..] => {

@@ -1,7 +1,11 @@
 //! Which characters need a closer look, and a fast way to the next one.
 
+use std::hint::select_unpredictable;
+
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
+use super::kind::is_mark;
+use super::plain::plain_length;
 use super::script::is_wide_filling;
 use super::styled;
 
@@ -74,17 +78,21 @@ pub(super) enum Disguised {
 
 impl Class {
     /// What `character` is.
+    #[inline]
     pub(super) fn of(character: char) -> Self {
-        match Self::at_a_glance(character) {
-            Some(class) => class,
-            None if is_mark(character) => Self::Mark,
-            None => Self::Plain,
+        if is_letter_or_mark(character) {
+            Self::of_letter_or_mark(character)
+        } else {
+            Self::of_other(character)
         }
     }
 
-    /// What `character` is; none where only the tables know whether it is a mark or plain.
-    fn at_a_glance(character: char) -> Option<Self> {
-        Some(match character {
+    fn of_letter_or_mark(character: char) -> Self {
+        if is_mark(character) { Self::Mark } else { Self::Plain }
+    }
+
+    fn of_other(character: char) -> Self {
+        match character {
             '\0' => Self::Banned(Banned::Null),
             '\t' | '\n' | '\r' | ' '..='~' => Self::Plain,
             '\u{1b}' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}' => Self::Banned(Banned::Escape),
@@ -100,14 +108,14 @@ impl Class {
                 _ => Self::Plain,
             },
             '\u{ac00}'..='\u{d7ff}' | '\u{e000}'..='\u{faff}' => Self::Plain,
-            '\u{10000}'.. => return Self::of_supplementary(character),
-            _ => return Self::of_script(character),
-        })
+            '\u{10000}'.. => Self::of_supplementary(character),
+            _ => Self::of_script(character),
+        }
     }
 
     /// What a character of the scripts between Hebrew and Vai, or of the compatibility forms, is.
-    fn of_script(character: char) -> Option<Self> {
-        Some(match character {
+    fn of_script(character: char) -> Self {
+        match character {
             '\u{61c}' => Self::Dependent(Dependent::BidiMark),
             '\u{115f}' | '\u{1160}' | '\u{ffa0}' => Self::Banned(Banned::Filler),
             '\u{180e}' => Self::Dependent(Dependent::VowelSeparator),
@@ -117,8 +125,8 @@ impl Class {
             '\u{fb00}'..='\u{fb06}' => Self::Disguised(Disguised::Ligature),
             '\u{ff01}'..='\u{ff5e}' if is_wide_filling(character) => Self::Plain,
             '\u{ff01}'..='\u{ff5e}' => Self::Disguised(Disguised::Fullwidth),
-            _ => return None,
-        })
+            _ => Self::of_letter_or_mark(character),
+        }
     }
 
     /// What a character among punctuation and symbols is.
@@ -140,8 +148,8 @@ impl Class {
     }
 
     /// What a character beyond the basic plane is.
-    fn of_supplementary(character: char) -> Option<Self> {
-        Some(match character {
+    fn of_supplementary(character: char) -> Self {
+        match character {
             '\u{1f000}'..='\u{1faff}' | '\u{1d400}'..='\u{1d7ff}' if styled::letter(character).is_some() => {
                 Self::Disguised(Disguised::Styled)
             }
@@ -153,8 +161,8 @@ impl Class {
             '\u{e0000}'..='\u{e007f}' => Self::Dependent(Dependent::Tag),
             '\u{e0100}'..='\u{e01ef}' => Self::Dependent(Dependent::Selector),
             '\u{e0080}'..='\u{e0fff}' => Self::Banned(Banned::ZeroWidth),
-            _ => return None,
-        })
+            _ => Self::of_letter_or_mark(character),
+        }
     }
 
     /// Whether nothing of the character is seen, so that what stands before and after it looks adjacent.
@@ -175,12 +183,9 @@ impl Class {
     }
 }
 
-/// Whether the character goes on the letter in front of it.
-pub(super) fn is_mark(character: char) -> bool {
-    matches!(
-        character.general_category(),
-        GeneralCategory::NonspacingMark | GeneralCategory::SpacingMark | GeneralCategory::EnclosingMark
-    )
+/// Whether a character is certain to be plain or a mark: Hebrew, Arabic, and the scripts of India and Southeast Asia.
+fn is_letter_or_mark(character: char) -> bool {
+    matches!(character, '\u{591}'..='\u{61b}' | '\u{61d}'..='\u{10ff}')
 }
 
 /// A character that needs a closer look.
@@ -199,19 +204,14 @@ pub(super) struct Found {
 pub(super) struct Finder<'t> {
     text: &'t str,
     at: usize,
-    /// How many marks the last letter carries, apart from those in question.
+    /// How many marks the last letter carries.
     marks: usize,
-    /// How many characters behind those may be marks. The tables are asked only when they would be too many, because
-    /// asking for each letter of a script takes longer than all the rest.
-    in_question: usize,
-    /// Where the first of them is.
-    question: usize,
 }
 
 impl<'t> Finder<'t> {
     /// From the start of `text`.
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: 0, marks: 0, in_question: 0, question: 0 }
+        Self { text, at: 0, marks: 0 }
     }
 
     /// Goes on at `at`.
@@ -221,115 +221,33 @@ impl<'t> Finder<'t> {
 
     /// The next character that is not plain; marks only where they are too many.
     pub(super) fn next(&mut self) -> Option<Found> {
-        let bytes = self.text.as_bytes();
         loop {
-            let byte = *bytes.get(self.at)?;
-            let width = usize::from(*PLAIN_WIDTH.get(usize::from(byte))?);
-            if width > 0 {
-                (self.marks, self.in_question) = (0, 0);
-                self.at += if width == 1 { plain_ascii(bytes.get(self.at..)?) } else { width };
-                continue;
-            }
+            let skipped = plain_length(self.text.as_bytes().get(self.at..)?);
+            self.marks = if skipped > 0 { 0 } else { self.marks };
+            self.at += skipped;
             let character = self.text.get(self.at..)?.chars().next()?;
-            let (at, class) = (self.at, Class::at_a_glance(character));
+            let at = self.at;
             self.at += character.len_utf8();
-            match class {
-                Some(Class::Mark) | None => {
-                    if self.is_surplus(at) {
-                        return Some(Found { at, character, class: Class::Mark });
-                    }
+            if is_letter_or_mark(character) {
+                // In some scripts every other character is a mark, and nobody can foretell which.
+                self.marks = select_unpredictable(is_mark(character), self.marks + 1, 0);
+                if self.marks <= MOST_MARKS {
+                    continue;
                 }
-                Some(Class::Plain) => (self.marks, self.in_question) = (0, 0),
-                Some(class) => {
+                self.marks = MOST_MARKS;
+                return Some(Found { at, character, class: Class::Mark });
+            }
+            let class = Class::of(character);
+            match class {
+                Class::Plain => self.marks = 0,
+                Class::Mark if self.marks < MOST_MARKS => self.marks += 1,
+                class => {
                     if class.carries_marks() {
-                        (self.marks, self.in_question) = (0, 0);
-                    } else if class == Class::Banned(Banned::Escape) {
-                        // What a sequence is made of carries no marks once the sequence is gone.
-                        self.answer(at);
+                        self.marks = 0;
                     }
                     return Some(Found { at, character, class });
                 }
             }
         }
     }
-
-    /// Counts the character at `at`, which may be a mark, and says whether it is one too many.
-    fn is_surplus(&mut self, at: usize) -> bool {
-        if self.in_question == 0 {
-            self.question = at;
-        }
-        self.in_question += 1;
-        if self.marks + self.in_question <= MOST_MARKS {
-            return false;
-        }
-        self.answer(self.at);
-        self.marks > MOST_MARKS
-    }
-
-    /// Finds out how many of the characters in question up to `end` are marks on the last letter.
-    fn answer(&mut self, end: usize) {
-        if self.in_question == 0 {
-            return;
-        }
-        self.in_question = 0;
-        let mut marks = 0;
-        for character in self.text.get(self.question..end).unwrap_or_default().chars().rev() {
-            match Class::of(character) {
-                Class::Mark => marks += 1,
-                class if class.carries_marks() => {
-                    self.marks = marks;
-                    return;
-                }
-                Class::Plain | Class::Banned(_) | Class::Dependent(_) | Class::Disguised(_) => {}
-            }
-        }
-        self.marks += marks;
-    }
-}
-
-/// How many bytes a plain character takes, by its first byte; zero where the first byte does not tell that it is plain.
-static PLAIN_WIDTH: [u8; 256] = plain_widths();
-
-const fn plain_widths() -> [u8; 256] {
-    let mut widths = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        #[expect(clippy::indexing_slicing, reason = "bounded by the loop, and evaluated when compiled")]
-        {
-            widths[byte] = match byte {
-                0x09 | 0x0a | 0x0d | 0x20..=0x7e => 1,
-                // Latin, Greek, Cyrillic without its marks, Armenian
-                0xc3..=0xcb | 0xce..=0xd1 | 0xd3..=0xd5 => 2,
-                // Han and Hangul
-                0xe4..=0xe9 | 0xeb..=0xed => 3,
-                _ => 0,
-            };
-        }
-        byte += 1;
-    }
-    widths
-}
-
-/// How many bytes at the start of `bytes` are plain ASCII, counted in large steps. At least one, which the caller saw.
-fn plain_ascii(bytes: &[u8]) -> usize {
-    const STEP: usize = 64;
-    // A space between words of another script.
-    if !bytes.get(1).copied().is_some_and(is_plain_ascii) {
-        return 1;
-    }
-    let mut count = 0;
-    while let Some(chunk) = bytes.get(count..).and_then(|rest| rest.first_chunk::<STEP>()) {
-        // Without a branch per byte this compiles to vector instructions.
-        if !chunk.iter().fold(true, |plain, byte| plain & is_plain_ascii(*byte)) {
-            break;
-        }
-        count += STEP;
-    }
-    let rest = bytes.get(count..).unwrap_or_default();
-    let tail = rest.iter().take(STEP).take_while(|byte| is_plain_ascii(**byte)).count();
-    (count + tail).max(1)
-}
-
-fn is_plain_ascii(byte: u8) -> bool {
-    (byte.wrapping_sub(b' ') < 0x5f) | (byte == b'\t') | (byte == b'\n') | (byte == b'\r')
 }

@@ -12,8 +12,6 @@ use crate::severity::Severity;
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     findings: FindingList,
-    /// In terms of the first text.
-    edits: Vec<Edit>,
     /// What each pass changed, in terms of the text it saw.
     passes: Vec<Edits>,
 }
@@ -31,10 +29,6 @@ impl Draft {
         if edits.is_empty() {
             return (Cow::Borrowed(text), says);
         }
-        self.edits.extend(edits.iter().map(|edit| Edit {
-            span: original(&self.passes, edit.span),
-            replacement: edit.replacement.clone(),
-        }));
         let edits = Edits::new(edits);
         let changed = edits.apply(text);
         self.passes.push(edits);
@@ -45,8 +39,26 @@ impl Draft {
     pub(super) fn finish(self) -> Scan {
         let mut findings = self.findings.into_vec();
         findings.sort_by_key(|finding| finding.span.map_or(usize::MAX, |span| span.start));
-        Scan { findings, edits: Edits::new(self.edits) }
+        Scan { findings, edits: together(self.passes) }
     }
+}
+
+/// The changes of all passes in terms of the first text.
+fn together(mut passes: Vec<Edits>) -> Edits {
+    if passes.len() < 2 {
+        return passes.pop().unwrap_or_default();
+    }
+    let mut edits = Vec::with_capacity(passes.iter().map(|pass| pass.iter().count()).sum());
+    for (number, pass) in passes.iter().enumerate() {
+        let before = passes.get(..number).unwrap_or_default();
+        edits.extend(
+            pass.iter().map(|edit| Edit {
+                span: original(before, edit.span),
+                replacement: edit.replacement.clone(),
+            }),
+        );
+    }
+    Edits::new(edits)
 }
 
 /// One pass.

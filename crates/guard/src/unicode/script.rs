@@ -1,12 +1,8 @@
 //! In which company an invisible character has a meaning.
 
-use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-use super::class::is_mark;
-
-fn is_letter(character: char) -> bool {
-    character.general_category_group() == GeneralCategoryGroup::Letter
-}
+use super::kind::{is_letter, is_mark};
 
 /// A letter or mark of a script whose letters form clusters, where joiners choose between forms of a cluster.
 pub(super) fn is_indic(character: char) -> bool {
