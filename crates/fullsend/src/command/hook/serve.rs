@@ -96,12 +96,13 @@ impl Signals {
 
 /// A log belongs to one run, so what is there is not continued.
 fn new_log(path: &Path, trace_id: TraceId) -> Result<FindingsLog> {
-    FindingsLog::create(path, trace_id, Arc::new(SystemClock)).map_err(|error| match error {
-        LogError::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists => Advice::new(
-            format!("there is something at `{}` already", path.display()),
-            "name a new file for `--findings`; every start of the service has a log of its own",
-        )
-        .into(),
-        other => other.into(),
+    let exists = |error: &LogError| matches!(error, LogError::Io { source, .. } if source.kind() == io::ErrorKind::AlreadyExists);
+    FindingsLog::create(path, trace_id, Arc::new(SystemClock)).map_err(|error| {
+        if !exists(&error) {
+            return error.into();
+        }
+        let message = format!("there is something at `{}` already", path.display());
+        let help = "name a new file for `--findings`; every start of the service has a log of its own";
+        Advice::new(message, help).into()
     })
 }
