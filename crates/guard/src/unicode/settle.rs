@@ -12,7 +12,7 @@ use super::script::{
     has_emoji_style, has_standard_variant, is_han, is_indic, is_joining, is_joining_letter, is_mongolian,
     is_pictograph, is_unspaced,
 };
-use super::smuggled::selected_text;
+use super::smuggled::{selected_text, tagged_text};
 use super::strip::tags;
 use crate::finding::Span;
 use crate::severity::Severity;
@@ -25,6 +25,7 @@ pub(super) fn settle(text: &str, pass: &mut Pass<'_>) {
         paragraph: Paragraph::default(),
         gap: Span::new(usize::MAX, usize::MAX),
         strays: None,
+        stray_tags: None,
     };
     let mut finder = Finder::new(text);
     while let Some(found) = finder.next() {
@@ -40,6 +41,7 @@ pub(super) fn settle(text: &str, pass: &mut Pass<'_>) {
         }
     }
     settling.spread_selectors();
+    settling.spread_tags();
 }
 
 struct Settling<'t, 'p, 'd> {
@@ -50,6 +52,8 @@ struct Settling<'t, 'p, 'd> {
     gap: Span,
     /// Selectors that stood alone or in short runs, and from where to where.
     strays: Option<(String, Span)>,
+    /// The same for tags.
+    stray_tags: Option<(String, Span)>,
 }
 
 impl<'t> Settling<'t, '_, '_> {
@@ -178,9 +182,26 @@ impl<'t> Settling<'t, '_, '_> {
         if self.before(found.at) == Some('\u{1f3f4}') && is_subdivision(run) {
             return span.end;
         }
-        self.pass.report(&TAG_CHAR, span, || tags(run));
+        let mut spelt = tagged_text(run).chars().count();
+        if spelt <= 1 {
+            let (strays, hull) = self.stray_tags.get_or_insert((String::new(), span));
+            strays.push_str(run);
+            hull.end = span.end;
+            spelt = 1;
+        }
+        // One letter says nothing; tests of other programs hold such characters one by one.
+        let severity = if spelt == 1 { Severity::High } else { TAG_CHAR.severity };
+        self.pass.report_as(&TAG_CHAR, severity, span, || tags(run));
         self.remove(span);
         span.end
+    }
+
+    /// Tags spread over a text, one behind each letter, can spell a message just as well as a run.
+    fn spread_tags(&mut self) {
+        let Some((strays, hull)) = self.stray_tags.take() else { return };
+        if tagged_text(&strays).chars().count() > 1 {
+            self.pass.report(&TAG_CHAR, hull, || tags(&strays));
+        }
     }
 
     /// Selectors: a single one stays behind what it selects a form of. Emoji often come with one too many, and keep the

@@ -105,8 +105,8 @@ pub(super) fn exact(runtime: Runtime, name: &str) -> Option<ToolKind> {
 /// What `name` means in any vocabulary: in any case, in letters that look alike, with blanks around it or the name of a
 /// group before it, as in `functions.shell`. A shell in one of them is taken for a shell.
 pub(super) fn anywhere(name: &str) -> Option<ToolKind> {
-    let folded = Folded::new(name).into_text();
-    let name = folded.trim_matches(|character: char| !character.is_ascii_alphanumeric());
+    let folded = Folded::new(name);
+    let name = folded.text().trim_matches(|character: char| !character.is_ascii_alphanumeric());
     let last = name.rsplit(['.', ':', '/', ' ']).next().filter(|last| *last != name);
     look_up(name).or_else(|| look_up(last?).filter(|kind| *kind == ToolKind::Shell))
 }
