@@ -444,9 +444,19 @@ fn a_file_keeps_its_byte_order_mark_and_no_other() {
 
 #[test]
 fn a_text_of_nothing_but_invisible_characters_becomes_empty_rather_than_unchanged() {
-    let report = Pipeline::new(vec![Box::new(UnicodeScanner::new())]).run("\u{200b}\u{e0041}");
+    let report = Pipeline::new(vec![Box::new(UnicodeScanner::new())]).run("\u{200b}\u{e0041}\u{e0042}");
     assert_eq!(report.sanitized.as_deref(), Some(""));
     assert_eq!(report.findings.iter().map(|finding| finding.severity).max(), Some(Severity::Critical));
+}
+
+#[test]
+fn a_lone_tag_says_nothing_and_tags_one_by_one_spell_a_message() {
+    let scan = |text: &str| UnicodeScanner::new().scan(text);
+    assert_eq!(told(&scan("a\u{e0041}b")), ["tag_char high: 1 tag character (U+E0041) that spell \"A\""]);
+    let spread = scan("x\u{e0048}y\u{e0049}");
+    let worst = spread.findings.iter().find(|finding| finding.severity == Severity::Critical).unwrap();
+    assert!(worst.detail().ends_with("that spell \"HI\""), "{}", worst.detail());
+    assert_eq!(spread.edits.apply("x\u{e0048}y\u{e0049}"), "xy");
 }
 
 #[test]
