@@ -169,7 +169,7 @@ fn place_of(code: u32) -> u16 {
 
 /// How many characters come from a place that is not among the longer ones: one or none.
 fn single(place: u16) -> usize {
-    usize::from(place / SINGLE & 1)
+    usize::from((place / SINGLE) & 1)
 }
 
 fn longer(place: u16) -> &'static str {

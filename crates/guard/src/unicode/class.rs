@@ -241,7 +241,7 @@ impl<'t> Finder<'t> {
             match class {
                 Class::Plain => self.marks = 0,
                 Class::Mark if self.marks < MOST_MARKS => self.marks += 1,
-                class => {
+                Class::Mark | Class::Banned(_) | Class::Dependent(_) | Class::Disguised(_) => {
                     if class.carries_marks() {
                         self.marks = 0;
                     }

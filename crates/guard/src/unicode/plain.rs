@@ -74,7 +74,7 @@ fn is_plain_right_to_left(first: u8, second: u8) -> bool {
         | ((first == 0xd8) & (second >= 0xa0))
         | ((first == 0xd9) & ((second < 0x8b) | within(second, 0xa0, 0xaf) | (second > 0xb0)))
         | (first == 0xda)
-        | ((first == 0xdb) & ((second < 0x96) | (second > 0xad)))
+        | ((first == 0xdb) & !within(second, 0x96, 0xad))
 }
 
 /// Typographic signs, currencies, arrows, mathematical and geometric symbols.
