@@ -19,12 +19,15 @@ use self::forms::{Form, Forms};
 use self::glance::Glance;
 use self::search::Search;
 use self::stream::{base64, decoded, plain};
-use crate::edit::Edit;
+use crate::edit::{Edit, Edits};
 use crate::finding::{Finding, Span};
 use crate::scanner::{FindingList, Scan, Scanner, ScannerId};
 
 /// What stands where the token stood.
 const MASK: &str = "[CANARY REDACTED]";
+
+/// How often the masked text is looked at again.
+const MOST_ROUNDS: usize = 8;
 
 /// Finds planted tokens.
 pub struct CanaryScanner {
@@ -69,17 +72,32 @@ impl CanaryScanner {
             Searches { folded: Search::new(folded), exact: Search::new(exact) }
         })
     }
-}
 
-impl Scanner for CanaryScanner {
-    fn id(&self) -> ScannerId {
-        ScannerId::Canary
+    /// Every leak in `text`, and in what is left of it after masking: what stood on both sides of a mask may be parts of
+    /// the token too. What does not come to rest is masked from the first leak to the last.
+    fn settled(&self, text: &str) -> Vec<(Span, Form)> {
+        let mut leaks = joined(self.look(text));
+        for _ in 0..MOST_ROUNDS {
+            if leaks.is_empty() {
+                return leaks;
+            }
+            let edits = masks(&leaks);
+            let more = self.look(&edits.apply(text));
+            if more.is_empty() {
+                return leaks;
+            }
+            leaks.extend(more.into_iter().map(|(span, form)| (edits.to_original(span), form)));
+            leaks = joined(leaks);
+        }
+        let end = leaks.last().map(|(span, _)| span.end);
+        leaks.truncate(1);
+        if let (Some((span, _)), Some(end)) = (leaks.first_mut(), end) {
+            span.end = end;
+        }
+        leaks
     }
 
-    fn scan(&self, text: &str) -> Scan {
-        if !self.glance.get_or_init(|| Glance::new(&self.forms())).sees(text) {
-            return Scan::default();
-        }
+    fn look(&self, text: &str) -> Vec<(Span, Form)> {
         let mut leaks = Vec::new();
         let searches = self.searches();
         if let Some(search) = &searches.folded {
@@ -91,14 +109,30 @@ impl Scanner for CanaryScanner {
         if let Some(search) = &searches.exact {
             search.run(base64(text), &mut leaks);
         }
+        leaks
+    }
+}
+
+impl Scanner for CanaryScanner {
+    fn id(&self) -> ScannerId {
+        ScannerId::Canary
+    }
+
+    fn scan(&self, text: &str) -> Scan {
+        if !self.glance.get_or_init(|| Glance::new(&self.forms())).sees(text) {
+            return Scan::default();
+        }
+        let leaks = self.settled(text);
         let mut findings = FindingList::default();
-        let leaks = joined(leaks);
         for (span, form) in &leaks {
             findings.push(Finding::new(&rules::CANARY_LEAK, *span, form.as_str()));
         }
-        let edits = leaks.into_iter().map(|(span, _)| Edit { span, replacement: MASK.into() });
-        Scan { findings: findings.into_vec(), edits: edits.collect() }
+        Scan { findings: findings.into_vec(), edits: masks(&leaks) }
     }
+}
+
+fn masks(leaks: &[(Span, Form)]) -> Edits {
+    leaks.iter().map(|(span, _)| Edit { span: *span, replacement: MASK.into() }).collect()
 }
 
 /// Joins what overlaps: parts of one token are one leak.

@@ -3,7 +3,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 
 use super::{CanaryScanner, CanaryToken, TokenError};
-use crate::Scanner;
+use crate::{Scan, Scanner};
 
 fn ours() -> CanaryToken {
     CanaryToken::from_random(*b"\x01\x9c\x33\xf7twenty random by")
@@ -137,4 +137,12 @@ proptest! {
         let once = cleaned(chosen(), &text);
         prop_assert_eq!(cleaned(chosen(), &once), once);
     }
+}
+
+#[test]
+fn parts_beside_a_mask_are_found_in_the_same_look() {
+    let scanner = CanaryScanner::new([CanaryToken::from_random(*b"twenty random bytes!")]);
+    let text = "fsc-or'wk3tupeqoeylomrxw2id'wk3tupeqheylomrxw2idcpf2gk4zx2z";
+    let cleaned = scanner.scan(text).edits.apply(text);
+    assert_eq!(scanner.scan(&cleaned), Scan::default(), "{cleaned}");
 }
