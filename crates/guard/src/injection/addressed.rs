@@ -1,6 +1,6 @@
 //! Text that speaks to whichever model reads it, and steps it makes a condition for going on.
 
-use super::danger;
+use super::danger::Danger;
 use super::found::Match;
 use super::overrides::starts_clause;
 use super::rules::{ADDRESSES_MODEL, FORCED_STEP};
@@ -70,7 +70,7 @@ const MODALS: &[&str] = &[
 ];
 
 /// "Note to AI agents: …", "if you are a language model, …"; `at` is the name of those who are spoken to.
-pub(super) fn audience(text: &str, at: Span) -> Option<Match> {
+pub(super) fn audience(text: &str, at: Span, danger: &Danger) -> Option<Match> {
     let before = Words::before(text, at.start);
     let end = at.end
         + text.as_bytes().get(at.end..)?.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -100,7 +100,7 @@ pub(super) fn audience(text: &str, at: Span) -> Option<Match> {
         return None;
     }
     let span = Span::new(at.start, end);
-    let severity = match (danger::asked(text, end, REACH), conditional) {
+    let severity = match (danger.asked(text, end, REACH), conditional) {
         (Some(_), _) => Severity::High,
         (None, true) => Severity::Medium,
         (None, false) => Severity::Low,
@@ -109,8 +109,8 @@ pub(super) fn audience(text: &str, at: Span) -> Option<Match> {
 }
 
 /// "Before continuing, run …"; `at` is the condition.
-pub(super) fn step(text: &str, at: Span) -> Option<Match> {
-    let end = danger::asked(text, at.end, 240)?;
+pub(super) fn step(text: &str, at: Span, danger: &Danger) -> Option<Match> {
+    let end = danger.asked(text, at.end, 240)?;
     let sentence = text.get(at.end..end)?;
     // What comes after another paragraph is no longer the condition.
     (!sentence.contains("\n\n")).then(|| Match::new(&FORCED_STEP, Span::new(at.start, end)))

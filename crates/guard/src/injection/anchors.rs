@@ -402,7 +402,7 @@ const ANCHORS: &[(Kind, &[&str])] = &[
     ),
 ];
 
-/// All anchors, by their first four bytes, and a filter for those.
+/// All anchors, and a filter for their first four bytes.
 static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
 
 /// How many words of 32 bits the filter has.
@@ -413,31 +413,46 @@ const FILTER: usize = 1024;
 #[derive(Debug)]
 struct Index {
     filter: [u32; FILTER],
-    /// Ordered by the first four bytes; the longer of two comes first.
+    /// Ordered by the word of the filter and the first four bytes; the longer of two comes first.
     anchors: Vec<Anchor>,
+    /// For each word of the filter, which of the anchors are the first and the last of those it stands for.
+    places: Vec<(u16, u16)>,
 }
 
 #[derive(Debug)]
 struct Anchor {
     gram: u32,
+    /// The four bytes after those, as far as it has them: enough to tell most words that only start alike.
+    next: u32,
+    mask: u32,
     kind: Kind,
     word: Cow<'static, str>,
 }
 
+impl Anchor {
+    fn new(kind: Kind, word: Cow<'static, str>) -> Option<Self> {
+        let bytes = word.as_bytes();
+        let gram = gram(bytes)?;
+        let mask = u32::MAX.checked_shr(64_u32.saturating_sub(bytes.len().min(8) as u32 * 8)).unwrap_or(0);
+        Some(Self { gram, next: next_gram(bytes) & mask, mask, kind, word })
+    }
+}
+
 impl Index {
     fn new() -> Self {
-        let mut anchors: Vec<Anchor> = patterns()
-            .filter_map(|(kind, word)| Some(Anchor { gram: gram(word.as_bytes())?, kind, word }))
-            .collect();
-        anchors.sort_by_key(|anchor| (anchor.gram, Reverse(anchor.word.len())));
+        let mut anchors: Vec<Anchor> =
+            patterns().filter_map(|(kind, word)| Anchor::new(kind, word)).collect();
+        anchors.sort_by_key(|anchor| (place(anchor.gram).0, anchor.gram, Reverse(anchor.word.len())));
         let mut filter = [0; FILTER];
-        for anchor in &anchors {
+        let mut places = vec![(0, 0); FILTER];
+        for (number, anchor) in (0_u16..).zip(&anchors) {
             let (slot, bit) = place(anchor.gram);
-            if let Some(slot) = filter.get_mut(slot) {
-                *slot |= bit;
+            if let Some((word, place)) = filter.get_mut(slot).zip(places.get_mut(slot)) {
+                *place = if *word == 0 { (number, number + 1) } else { (place.0, number + 1) };
+                *word |= bit;
             }
         }
-        Self { filter, anchors }
+        Self { filter, anchors, places }
     }
 
     fn may_start(&self, window: &[u8]) -> bool {
@@ -454,9 +469,11 @@ impl Index {
         if rest.first().is_some_and(u8::is_ascii_alphabetic) && !starts_word(text, at) {
             return None;
         }
-        let from = self.anchors.partition_point(|anchor| anchor.gram < gram);
-        let alike = self.anchors.get(from..)?.iter().take_while(|anchor| anchor.gram == gram);
+        let (from, to) = self.places.get(place(gram).0)?;
+        let next = next_gram(rest);
+        let alike = self.anchors.get(usize::from(*from)..usize::from(*to))?.iter();
         alike
+            .filter(|anchor| anchor.gram == gram && next & anchor.mask == anchor.next)
             .filter(|anchor| {
                 let start = rest.get(..anchor.word.len());
                 start.is_some_and(|start| start.eq_ignore_ascii_case(anchor.word.as_bytes()))
@@ -469,6 +486,13 @@ impl Index {
 /// The first four bytes as a number that is the same for both cases of a letter.
 fn gram(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk::<4>().map(|start| u32::from_le_bytes(*start) | 0x2020_2020)
+}
+
+/// The same for the four bytes after; what is missing at the end of the text is nothing an anchor has.
+fn next_gram(bytes: &[u8]) -> u32 {
+    let rest = bytes.get(4..).unwrap_or_default();
+    gram(rest)
+        .unwrap_or_else(|| rest.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte | 0x20)))
 }
 
 /// The word and bit of the filter that stand for a number.

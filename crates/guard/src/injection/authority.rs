@@ -1,6 +1,6 @@
 //! Permissions that nobody gave, and senders who never wrote.
 
-use super::danger;
+use super::danger::Danger;
 use super::found::Match;
 use super::overrides::starts_clause;
 use super::rules::{CLAIMED_AUTHORITY, NEW_INSTRUCTIONS};
@@ -73,14 +73,17 @@ pub(super) fn phrase(text: &str, at: Span) -> Option<Match> {
 }
 
 /// "I authorise you to …", "the user has already approved …"; `at` is where the verb starts.
-pub(super) fn consent(text: &str, at: Span) -> Option<Match> {
+pub(super) fn consent(text: &str, at: Span, danger: &Danger) -> Option<Match> {
     let verb = word_at(text, at.start);
     let before = Words::before(text, at.start);
     let after = Words::after(text, verb.end);
     let object = after.is(0, &["you", "this", "all", "the", "any", "these", "it"]);
     let first = before.find(2, &["i", "we"]).is_some();
-    let user = before.find(6, &["user", "owner", "operator", "admin", "administrator", "maintainer"]);
     let done = before.find(4, &["has", "have", "already", "been", "pre", "is", "was"]).is_some();
+    if !(first && object || done) {
+        return None;
+    }
+    let user = before.find(6, &["user", "owner", "operator", "admin", "administrator", "maintainer"]);
     let negated = before
         .find(
             4,
@@ -94,7 +97,7 @@ pub(super) fn consent(text: &str, at: Span) -> Option<Match> {
     let start = before.get(user.unwrap_or(0)).map_or(at.start, |word| word.start);
     // "We grant you a licence."
     let licence = verb.starts_with(&["grant", "permi"]);
-    let dangerous = || danger::asked(text, verb.end, 240).is_some();
+    let dangerous = || danger.asked(text, verb.end, 240).is_some();
     let severity = match (first && object, user.is_some() && done) {
         (true, _) if (you && !licence) || dangerous() => Severity::High,
         (_, true) if you || dangerous() => Severity::High,

@@ -23,7 +23,7 @@ pub(super) fn decode_runs(text: &str, mut each: impl FnMut(Payload)) {
     let (mut at, mut done) = (0, 0);
     while let Some(group) = bytes.get(at..).and_then(|rest| rest.first_chunk::<GROUP>()) {
         // Without a branch per byte: in prose nobody can foretell where a word ends.
-        if !group.iter().fold(true, |all, byte| all & is_digit(*byte)) {
+        if has_other(*group) || !group.iter().fold(true, |all, byte| all & is_digit(*byte)) {
             at += STRIDE;
             continue;
         }
@@ -53,6 +53,15 @@ static DIGITS: [bool; 256] = {
     }
     digits
 };
+
+/// Whether a byte below the least digit, such as a space, or beyond ASCII is among them: most groups of most texts have
+/// one, and all eight bytes are asked at once.
+fn has_other(group: [u8; GROUP]) -> bool {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * ONES;
+    let bytes = u64::from_le_bytes(group);
+    (bytes.wrapping_sub(ONES * b'+' as u64) & !bytes | bytes) & HIGH != 0
+}
 
 fn is_digit(byte: u8) -> bool {
     DIGITS.get(usize::from(byte)).is_some_and(|digit| *digit)

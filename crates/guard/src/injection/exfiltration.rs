@@ -1,5 +1,9 @@
 //! Calls to send secrets away.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use super::found::Match;
 use super::overrides::{NEGATIONS, starts_clause};
 use super::rules::{IMAGE_EXFIL, SECRET_EXFIL};
@@ -46,6 +50,10 @@ const SECRETS: &[&str] = &[
 ];
 const KEYS: &[&str] = &["api", "secret", "private", "access", "ssh", "environment", "auth", "aws"];
 
+/// The end of a paragraph, and what says that something leaves; made once, as every verb asks for them.
+static MARKS: LazyLock<[Finder<'static>; 5]> =
+    LazyLock::new(|| ["\n\n", "https://", "http://", "webhook", "@"].map(Finder::new));
+
 /// How far the parts of an image are looked for.
 const REACH: usize = 400;
 
@@ -56,8 +64,9 @@ pub(super) fn send(text: &str, at: usize) -> Option<Match> {
         return None;
     }
     let window = text.get(at..text.floor_char_boundary(text.len().min(at + 240)))?;
-    let window = window.get(..window.find("\n\n").unwrap_or(window.len()))?;
-    let url = ["https://", "http://", "webhook", "@"].iter().filter_map(|mark| window.find(mark)).min()?;
+    let [paragraph, away @ ..] = &*MARKS;
+    let window = window.get(..paragraph.find(window.as_bytes()).unwrap_or(window.len()))?;
+    let url = away.iter().filter_map(|mark| mark.find(window.as_bytes())).min()?;
     let sentence = window.find(". ").unwrap_or(window.len());
     let after = Words::after(text, verb.end);
     let secret = secret_in(&after).filter(|end| *end < at + window.len())?;
@@ -90,9 +99,8 @@ pub(super) fn send(text: &str, at: usize) -> Option<Match> {
 
 /// Where a secret that is named among the words ends.
 fn secret_in(words: &Words<'_>) -> Option<usize> {
-    let all = words.as_slice();
-    all.iter().enumerate().take(10).find_map(|(at, word)| {
-        let previous = at.checked_sub(1).and_then(|before| all.get(before));
+    words.iter().enumerate().take(10).find_map(|(at, word)| {
+        let previous = at.checked_sub(1).and_then(|before| words.get(before));
         let plain_key = word.is(&["key", "keys"]);
         let keyed = previous.is_some_and(|previous| previous.is(KEYS));
         let variables = word.is(&["variables"]) && keyed;

@@ -181,6 +181,20 @@ const SECRETS: &[&str] = &[
 
 static STEMS: LazyLock<[Vec<String>; 3]> = LazyLock::new(|| [TELLING, NEGATIONS, SECRETS].map(spellings));
 
+/// With which bytes, in either case, a verb of telling starts: most words are done with after a look at their first.
+static TELLING_STARTS: LazyLock<[bool; 256]> = LazyLock::new(|| {
+    let [telling, ..] = &*STEMS;
+    let mut starts = [false; 256];
+    for first in telling.iter().filter_map(|stem| stem.bytes().next()) {
+        for byte in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
+            if let Some(start) = starts.get_mut(usize::from(byte)) {
+                *start = true;
+            }
+        }
+    }
+    starts
+});
+
 /// The stems as folded text spells them, in both cases: half of a Cyrillic word looks Latin.
 pub(super) fn spellings(stems: &[&str]) -> Vec<String> {
     let fold = |stem: &str| Folded::new(stem).text().to_owned();
@@ -221,17 +235,21 @@ pub(super) fn tell(text: &str, at: Span) -> Option<Match> {
         has(telling) && has(negations)
     } else {
         let (before, after) = (Words::before(text, at.start), Words::after(text, at.end));
-        let mut words = before.as_slice().iter().take(7).chain(after.as_slice().iter().take(6));
-        let verb = words.clone().find(|word| telling.iter().any(|stem| begins(word.text, stem)));
+        let mut words = before.iter().take(7).chain(after.iter().take(6));
+        let may_tell = |word: &Word<'_>| {
+            let first = word.text.bytes().next().map(usize::from);
+            first.and_then(|first| TELLING_STARTS.get(first)).is_some_and(|starts| *starts)
+        };
+        let tells = |word: &Word<'_>| may_tell(word) && telling.iter().any(|stem| begins(word.text, stem));
+        let verb = words.clone().find(|word| tells(word));
         // "Wir informieren den Benutzer nicht" describes; what begins with the verb and its particles demands.
         let verb = verb.is_some_and(|verb| {
             let small = Words::before(text, verb.start);
             let particle = |word: &&Word<'_>| word.is(PARTICLES) || is_negation(word.text);
-            let first = small.as_slice().iter().take(3).take_while(particle).last().unwrap_or(verb);
+            let first = small.iter().take(3).take_while(particle).last().unwrap_or(verb);
             starts_clause(text, first.start)
         });
-        let negation = words.any(|word| is_negation(word.text));
-        starts_word(text, at.start) && verb && negation
+        starts_word(text, at.start) && verb && words.any(|word| is_negation(word.text))
     };
     found.then(|| Match::new(&DO_NOT_TELL, at))
 }

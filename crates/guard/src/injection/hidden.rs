@@ -168,8 +168,15 @@ fn starts_block(text: &str, at: usize) -> bool {
 
 /// Whether the property at `at` has a value that hides.
 fn hides(text: &str, at: Span) -> Option<Hiding> {
-    let property = at.of(text).unwrap_or_default().to_ascii_lowercase();
     let rest = text.get(at.end..text.ceil_char_boundary(text.len().min(at.end + 24))).unwrap_or_default();
+    let named = at.of(text).unwrap_or_default();
+    // In prose and code these are mere words; nothing more is asked of what has no value.
+    let whole = [" hidden", "aria-hidden", "sr-only", "visually-hidden", "d-none"];
+    let valued = rest.trim_start().starts_with([':', '=']);
+    if !valued && !whole.iter().any(|word| word.eq_ignore_ascii_case(named)) {
+        return None;
+    }
+    let property = named.to_ascii_lowercase();
     match property.as_str() {
         " hidden" => return rest.starts_with(['>', ' ', '=', '/']).then_some(Hiding::Sure),
         "aria-hidden" => {

@@ -159,7 +159,7 @@ fn with_spaces(text: &str, at: Span) -> Option<Span> {
     }
     let after = Words::after(text, word_at(text, at.end.saturating_sub(1)).end);
     let place = |stems: &[String]| {
-        after.as_slice().iter().take(8).find(|word| {
+        after.iter().take(8).find(|word| {
             stems.iter().any(|stem| {
                 let start = word.text.as_bytes().get(..stem.len());
                 start.is_some_and(|start| start.eq_ignore_ascii_case(stem.as_bytes()))

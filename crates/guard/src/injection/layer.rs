@@ -2,6 +2,7 @@
 
 use super::anchors::{self, Kind};
 use super::context::Context;
+use super::danger::Danger;
 use super::found::Match;
 use super::hidden::{Blocks, in_attribute};
 use super::payload::Payload;
@@ -50,6 +51,7 @@ fn read_layer(folded: &Folded<'_>, depth: usize, budget: &mut Budget) -> Vec<Mat
     let text = folded.text();
     let mut layer = Layer::default();
     let mut last_payload = 0;
+    let danger = Danger::default();
     for (kind, at) in anchors::find(text) {
         if kind == Kind::Comment {
             layer.blocks.comment(text, at);
@@ -66,7 +68,7 @@ fn read_layer(folded: &Folded<'_>, depth: usize, budget: &mut Budget) -> Vec<Mat
                 layer.payloads.extend(payload);
             }
         } else {
-            layer.matches.extend(matched(text, kind, at));
+            layer.matches.extend(matched(text, kind, at, &danger));
         }
     }
     layer.matches.sort_by_key(|found| found.span);
@@ -83,7 +85,7 @@ fn read_layer(folded: &Folded<'_>, depth: usize, budget: &mut Budget) -> Vec<Mat
 }
 
 /// What the matcher for an anchor finds.
-fn matched(text: &str, kind: Kind, at: Span) -> Option<Match> {
+fn matched(text: &str, kind: Kind, at: Span, danger: &Danger) -> Option<Match> {
     match kind {
         Kind::Foreign => languages::find(text, at),
         Kind::Image => exfiltration::image(text, at.start),
@@ -91,7 +93,7 @@ fn matched(text: &str, kind: Kind, at: Span) -> Option<Match> {
         Kind::Marker => templates::marker(text, at),
         Kind::Tag => templates::tag(text, at),
         Kind::Turn => templates::turn(text, at)
-            .or_else(|| addressed::audience(text, Span::new(at.start, at.end.saturating_sub(1)))),
+            .or_else(|| addressed::audience(text, Span::new(at.start, at.end.saturating_sub(1)), danger)),
         Kind::Link if text.as_bytes().get(at.start) == Some(&b'[') => links::markdown(text, at),
         Kind::Link => links::html(text, at),
         Kind::Override => overrides::find(text, at.start).or_else(|| languages::shared(text, at.start)),
@@ -116,10 +118,10 @@ fn matched(text: &str, kind: Kind, at: Span) -> Option<Match> {
         Kind::Base64 => commands::base64(text, at.start),
         Kind::Environment => commands::environment(text, at),
         Kind::Role => templates::role(text, at),
-        Kind::Audience => addressed::audience(text, at),
-        Kind::Step => addressed::step(text, at),
+        Kind::Audience => addressed::audience(text, at, danger),
+        Kind::Step => addressed::step(text, at, danger),
         Kind::Authority => authority::phrase(text, at),
-        Kind::Consent => authority::consent(text, at),
+        Kind::Consent => authority::consent(text, at, danger),
         Kind::ForeignUser => foreign::tell(text, at),
         Kind::ForeignSend => foreign::send(text, at),
         Kind::Comment | Kind::Style | Kind::Unshown | Kind::Reference | Kind::Respelt(_) => None,

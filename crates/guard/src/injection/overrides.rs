@@ -298,11 +298,8 @@ fn whole(verb: &Word<'_>, after: &Words<'_>, command: &Command) -> Option<Match>
         }
     }
     let above = after.find(5, &["above", "foregoing", "previous"])?;
-    let lead = after
-        .as_slice()
-        .iter()
-        .take(above)
-        .all(|word| word.is(&["all", "of", "the", "everything", "everything's"]));
+    let lead =
+        after.iter().take(above).all(|word| word.is(&["all", "of", "the", "everything", "everything's"]));
     let turn = after.is(above + 1, &["and", "but", "then", "instead"])
         && (after.find(above + 6, &["instead"]).is_some()
             || after.is(
@@ -316,7 +313,11 @@ fn whole(verb: &Word<'_>, after: &Words<'_>, command: &Command) -> Option<Match>
 fn target_after(after: &Words<'_>) -> Option<Target> {
     let mut qualifier: Option<(usize, bool)> = None;
     let (mut yours, mut system, mut joined) = (false, true, true);
-    for (at, word) in after.as_slice().iter().enumerate() {
+    for (at, word) in after.iter().enumerate() {
+        // What is that far away must have been announced.
+        if at > FILLERS && qualifier.is_none() {
+            return None;
+        }
         joined &= word.gap == Gap::Joined;
         let noun = word.is(NOUNS);
         let near = qualifier.is_some_and(|(place, _)| at - place <= FILLERS + 1);
@@ -382,14 +383,13 @@ fn stands_elsewhere(after: &Words<'_>, noun: usize) -> bool {
         "previous",
         "prior",
     ];
-    let rest: Vec<_> = after.as_slice().iter().skip(noun + 1).take(8).collect();
+    let rest: Vec<_> = after.iter().skip(noun + 1).take(8).collect();
     rest.iter().take(2).any(|word| word.is(&place)) && !rest.iter().any(|word| word.is(&own))
 }
 
 fn noun_target(after: &Words<'_>, at: usize, qualified: bool, given: bool) -> Option<Target> {
     let word = after.get(at)?;
-    let later =
-        after.as_slice().iter().enumerate().skip(at + 1).take(FILLERS).find(|(_, word)| word.is(GIVEN_AFTER));
+    let later = after.iter().enumerate().skip(at + 1).take(FILLERS).find(|(_, word)| word.is(GIVEN_AFTER));
     let target = |end, given| Target {
         end,
         given,
@@ -445,9 +445,9 @@ fn passive(text: &str, verb: &Word<'_>) -> Option<Match> {
     let before = Words::before(text, verb.start);
     let auxiliary = before.find(4, &["be", "are", "is", "been", "were"])?;
     let called_for = before.find(5, &["should", "must", "to", "shall", "can", "now", "please"]).is_some();
-    let noun = before.as_slice().iter().take(10).position(|word| word.is(NOUNS))?;
-    let given = before.as_slice().iter().take(noun + FILLERS + 1).any(|word| word.is(GIVEN));
-    let negated = before.as_slice().iter().take(noun).any(|word| word.is(NEGATIONS));
+    let noun = before.iter().take(10).position(|word| word.is(NOUNS))?;
+    let given = before.iter().take(noun + FILLERS + 1).any(|word| word.is(GIVEN));
+    let negated = before.iter().take(noun).any(|word| word.is(NEGATIONS));
     if noun < auxiliary || !given {
         return None;
     }

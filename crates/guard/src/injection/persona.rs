@@ -62,18 +62,18 @@ pub(super) fn pretend(text: &str, at: usize) -> Option<Match> {
     let that = usize::from(after.is(0, &["that"]));
     let you = after.is(that, &["you", "you're", "yourself"]);
     let to_be = after.is(0, &["to"]) && after.is(1, &["be"]);
-    let persona = after.find(9, PERSONAS).is_some();
+    let persona = || after.find(9, PERSONAS).is_some();
     let end = after.get(that + 1).map_or(verb.end, |word| word.end);
     let span = Span::new(verb.start, end);
     let being = after.is(that, &["you're"]) || after.is(that + 1, &["are", "were", "have", "can"]);
     if verb.is(&["pretend"]) && ((you && being) || (to_be && starts_clause(text, at))) {
-        let severity = if persona { Severity::High } else { Severity::Medium };
+        let severity = if persona() { Severity::High } else { Severity::Medium };
         return Some(Match::new(&PRETEND_YOU_ARE, span).with_severity(severity));
     }
     if !verb.is(&["imagine", "suppose", "assume"]) || !you || !being {
         return None;
     }
-    match (persona, verb.is(&["imagine"])) {
+    match (persona(), verb.is(&["imagine"])) {
         (true, _) => Some(Match::new(&PRETEND_YOU_ARE, span)),
         (false, true) => Some(Match::new(&PRETEND_YOU_ARE, span).with_severity(Severity::Low)),
         (false, false) => None,

@@ -95,15 +95,18 @@ pub(super) fn tell(text: &str, at: usize) -> Option<Match> {
         negation.is(&["don't", "dont", "never"])
             || (negation.is(&["not"]) && before.is(1, &["do", "must", "should", "shall"]))
     };
+    if !negated {
+        return None;
+    }
     let after = Words::after(text, verb.end);
-    if let Some(found) = unreported(&verb, &after, negation).filter(|_| negated) {
+    if let Some(found) = unreported(&verb, &after, negation) {
         return Some(found);
     }
-    let person = after.find(6, PEOPLE).filter(|_| negated)?;
+    let person = after.find(6, PEOPLE)?;
     let whom = after.get(person)?;
     let beside = after.get(person + 1).filter(|next| next.start - whom.end == 1);
     let term = beside.is_some_and(|next| next.is(TERMS)) || whom.text.contains('\'');
-    let only = after.as_slice().iter().take(person).all(|word| {
+    let only = after.iter().take(person).all(|word| {
         word.is(&[
             "the", "this", "that", "to", "any", "it", "your", "about", "these", "of", "a", "anything",
             "other",
@@ -235,7 +238,7 @@ const ACTIONS: &[&str] = &[
 /// "run this without telling the user".
 fn silent_without(text: &str, start: usize, end: usize) -> Option<Match> {
     let before = Words::before(text, start);
-    let place = before.as_slice().iter().position(|word| word.is(ACTIONS));
+    let place = before.iter().position(|word| word.is(ACTIONS));
     // "never push without telling the maintainer"
     if place.is_some_and(|place| before.find(place + 4, NEGATIONS).is_some()) {
         return None;
@@ -257,7 +260,7 @@ pub(super) fn silently(text: &str, at: usize) -> Option<Match> {
     let after = Words::after(text, adverb.end);
     let before = Words::before(text, at);
     let next = after.get(0).filter(|word| word.is(ACTIONS));
-    let previous = before.as_slice().iter().find(|word| word.is(ACTIONS) && starts_clause(text, word.start));
+    let previous = before.iter().find(|word| word.is(ACTIONS) && starts_clause(text, word.start));
     let ordered = next.is_some()
         && (starts_clause(text, at) || before.is(0, &["and", "then", "must", "should", "to", "also"]));
     let timed = |words: &Words<'_>| {

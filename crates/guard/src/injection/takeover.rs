@@ -55,7 +55,7 @@ fn leak(text: &str, object: &Word<'_>, before: &Words<'_>, owned: usize) -> Opti
         "reveal", "print", "repeat", "show", "output", "leak", "display", "dump", "recite", "disclose",
         "expose",
     ];
-    let verb = before.as_slice().iter().skip(owned + 1).take(4).find(|word| word.is(&verbs))?;
+    let verb = before.iter().skip(owned + 1).take(4).find(|word| word.is(&verbs))?;
     let severity = if your && starts_clause(text, verb.start) { Severity::High } else { Severity::Medium };
     Some(Match::new(&PROMPT_LEAK, Span::new(verb.start, object.end)).with_severity(severity))
 }
@@ -108,12 +108,11 @@ pub(super) fn translate(text: &str, at: usize) -> Option<Match> {
     let line = text.get(at..text.floor_char_boundary(at + 200)).unwrap_or_default();
     let line = line.get(..memchr::memchr(b'\n', line.as_bytes()).unwrap_or(line.len())).unwrap_or_default();
     let after = Words::after(line, verb.text.len());
-    let pairs = after.as_slice().windows(2);
-    let mut run = pairs.filter_map(|pair| match pair {
-        [and, run] if and.is(&["and", "then"]) && run.is(&["execute", "run", "eval", "exec"]) => Some(run),
-        _ => None,
-    });
-    let run = run.next_back()?;
+    let pairs = after.iter().zip(after.iter().skip(1));
+    let run = pairs
+        .filter(|(and, run)| and.is(&["and", "then"]) && run.is(&["execute", "run", "eval", "exec"]))
+        .last()?
+        .1;
     let severity = if starts_clause(text, at) { Severity::High } else { Severity::Medium };
     Some(Match::new(&TRANSLATE_AND_EXECUTE, Span::new(at, at + run.end)).with_severity(severity))
 }

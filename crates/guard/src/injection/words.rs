@@ -1,5 +1,7 @@
 //! The words around a place in a text, within bounds.
 
+use std::cell::{Cell, OnceCell};
+
 use crate::finding::Span;
 
 /// How many bytes to one side are looked at. Phrases are shorter; what is longer must not make the search slower.
@@ -46,69 +48,95 @@ impl Word<'_> {
     }
 }
 
-/// The next words to one side, nearest first, up to the end of the sentence.
-#[derive(Clone, Copy, Debug)]
+/// The next words to one side, nearest first, up to the end of the sentence. They are read when they are asked for: most
+/// matchers know after one or two that theirs is not the phrase.
+#[derive(Clone, Debug)]
 pub(super) struct Words<'text> {
-    words: [Word<'text>; MOST],
-    count: usize,
+    text: &'text str,
+    side: Side,
+    /// How far may be looked.
+    limit: usize,
+    /// Where the next word is looked for, unless there is no more.
+    next: Cell<Option<usize>>,
+    count: Cell<usize>,
+    words: [OnceCell<Word<'text>>; MOST],
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Side {
+    Before,
+    After,
 }
 
 impl<'text> Words<'text> {
     /// The words from byte `from` on.
     pub(super) fn after(text: &'text str, from: usize) -> Self {
-        let mut found = Self { words: [Word::default(); MOST], count: 0 };
-        let limit = text.len().min(from + REACH);
-        let bytes = text.as_bytes().get(..limit).unwrap_or_default();
-        let mut at = from;
-        while found.count < MOST {
-            let start = gap_end(bytes, at);
-            let gap = classify(text.as_bytes().get(at..start).unwrap_or_default());
-            if start >= limit || gap == Gap::Break {
-                break;
-            }
-            at = start + word_length(bytes.get(start..).unwrap_or_default());
-            let Some(word) = text.get(start..at) else { break };
-            found.push(Word { text: word, start, end: at, gap });
-        }
-        found
+        Self::new(text, Side::After, from, text.len().min(from + REACH))
     }
 
     /// The words that end at or before byte `to`.
     pub(super) fn before(text: &'text str, to: usize) -> Self {
-        let mut found = Self { words: [Word::default(); MOST], count: 0 };
-        let limit = to.saturating_sub(REACH);
-        let mut at = to;
-        while found.count < MOST {
-            let bytes = text.as_bytes().get(limit..at).unwrap_or_default();
-            let end = at - bytes.iter().rev().take_while(|byte| !is_word_byte(**byte)).count();
-            let gap = classify(text.as_bytes().get(end..at).unwrap_or_default());
-            if end <= limit || gap == Gap::Break {
-                break;
-            }
-            let bytes = text.as_bytes().get(limit..end).unwrap_or_default();
-            at = end - bytes.iter().rev().take_while(|byte| is_word_byte(**byte) || **byte == b'\'').count();
-            let start = at + usize::from(is_break_escape(text.as_bytes(), at) && end - at > 1);
-            let Some(word) = text.get(start..end) else { break };
-            found.push(Word { text: word.trim_start_matches('\''), start, end, gap });
-        }
-        found
+        Self::new(text, Side::Before, to, to.saturating_sub(REACH))
     }
 
-    fn push(&mut self, word: Word<'text>) {
-        if let Some(slot) = self.words.get_mut(self.count) {
-            *slot = word;
-            self.count += 1;
+    fn new(text: &'text str, side: Side, at: usize, limit: usize) -> Self {
+        let words = [const { OnceCell::new() }; MOST];
+        Self { text, side, limit, next: Cell::new(Some(at)), count: Cell::new(0), words }
+    }
+
+    /// The word from byte `at` on, and where the next is looked for.
+    fn read_after(&self, at: usize) -> Option<(Word<'text>, usize)> {
+        let bytes = self.text.as_bytes().get(..self.limit).unwrap_or_default();
+        let start = gap_end(bytes, at);
+        let gap = classify(self.text.as_bytes().get(at..start).unwrap_or_default());
+        if start >= self.limit || gap == Gap::Break {
+            return None;
         }
+        let end = start + word_length(bytes.get(start..).unwrap_or_default());
+        Some((Word { text: self.text.get(start..end)?, start, end, gap }, end))
+    }
+
+    /// The word that ends at or before byte `at`, and where the next is looked for.
+    fn read_before(&self, at: usize) -> Option<(Word<'text>, usize)> {
+        let all = self.text.as_bytes();
+        let bytes = all.get(self.limit..at).unwrap_or_default();
+        let end = at - bytes.iter().rev().take_while(|byte| !is_word_byte(**byte)).count();
+        let gap = classify(all.get(end..at).unwrap_or_default());
+        if end <= self.limit || gap == Gap::Break {
+            return None;
+        }
+        let bytes = all.get(self.limit..end).unwrap_or_default();
+        let at = end - bytes.iter().rev().take_while(|byte| is_word_byte(**byte) || **byte == b'\'').count();
+        let start = at + usize::from(is_break_escape(all, at) && end - at > 1);
+        let text = self.text.get(start..end)?.trim_start_matches('\'');
+        Some((Word { text, start, end, gap }, at))
+    }
+
+    /// Reads one word more.
+    fn read(&self) -> Option<()> {
+        let at = self.next.take()?;
+        let slot = self.words.get(self.count.get())?;
+        let (word, next) = match self.side {
+            Side::Before => self.read_before(at),
+            Side::After => self.read_after(at),
+        }?;
+        slot.set(word).ok()?;
+        self.next.set(Some(next));
+        self.count.set(self.count.get() + 1);
+        Some(())
     }
 
     /// The words.
-    pub(super) fn as_slice(&self) -> &[Word<'text>] {
-        self.words.get(..self.count).unwrap_or_default()
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Word<'text>> + Clone {
+        (0..MOST).map_while(|at| self.get(at))
     }
 
     /// The word at a place, the nearest being 0.
     pub(super) fn get(&self, at: usize) -> Option<&Word<'text>> {
-        self.as_slice().get(at)
+        while self.count.get() <= at {
+            self.read()?;
+        }
+        self.words.get(at)?.get()
     }
 
     /// Whether the word at a place is one of `words`.
@@ -118,7 +146,7 @@ impl<'text> Words<'text> {
 
     /// Where, among the first `within` words, one of `words` is.
     pub(super) fn find(&self, within: usize, words: &[&str]) -> Option<usize> {
-        self.as_slice().iter().take(within).position(|word| word.is(words))
+        self.iter().take(within).position(|word| word.is(words))
     }
 }
 

@@ -205,7 +205,7 @@ impl<'t> Name<'t> {
         let first = runs.end(bytes, at, Class::Bare);
         let mut run = first;
         let is_scheme =
-            |word: &str| field::is_scheme(word) || (self.is_header() && field::may_be_scheme(word));
+            |word: &str| field::is_scheme(word) || (field::may_be_scheme(word) && self.is_header());
         if self.text.get(at..run + 1).is_some_and(is_scheme) {
             run = runs.end(bytes, run + 1, Class::Bare);
         }
@@ -260,9 +260,15 @@ impl<'t> Name<'t> {
     }
 }
 
+/// The longest value that is looked through for brackets: in `key=key=key=…` every fourth byte begins a value.
+const LONGEST_BRACKETED: usize = 1024;
+
 /// A value without the brackets at its end that were opened before it.
 fn unclosed(value: &str) -> &str {
     let mut value = value;
+    if value.len() > LONGEST_BRACKETED || !value.ends_with(['}', ']', '>']) {
+        return value;
+    }
     for (open, close) in [('{', '}'), ('[', ']'), ('<', '>'), ('{', '}')] {
         if !value.contains(open) {
             value = value.trim_end_matches(close);

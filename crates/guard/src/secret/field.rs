@@ -59,15 +59,12 @@ fn find_known(name: &str, value: &str, whole: Span, written: Written) -> Option<
         name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect();
     let base64 =
         || value.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='));
-    if value::is_placeholder(value) && squeezed.ends_with("secretaccesskey") && value.len() == 40 && base64()
-    {
-        let hit = Hit::new(&rules::AWS_SECRET_KEY, whole, "looks like an example in documentation");
-        return Some(hit.severity(Severity::Low));
-    }
+    let secret_key = squeezed.ends_with("secretaccesskey") && value.len() == 40 && base64();
     if value::is_placeholder(value) {
-        return None;
+        let hit = Hit::new(&rules::AWS_SECRET_KEY, whole, "looks like an example in documentation");
+        return secret_key.then(|| hit.severity(Severity::Low));
     }
-    if squeezed.ends_with("secretaccesskey") && value.len() == 40 && base64() {
+    if secret_key {
         return Some(Hit::new(&rules::AWS_SECRET_KEY, whole, "has the form of its provider"));
     }
     let account = squeezed.ends_with("accountkey") && value.len() == 88 && value.ends_with("==");

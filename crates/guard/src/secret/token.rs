@@ -167,9 +167,8 @@ pub(super) fn find_paired_secret(text: &str, id_end: usize, runs: &mut Runs) -> 
         let end = runs.end(bytes, start, Class::Base64);
         let secret = text.get(start..end)?;
         let fits = secret.len() == 40 && secret.bytes().any(|byte| byte.is_ascii_uppercase());
-        let random = check::randomness(secret) == check::Randomness::Random;
+        (fits && check::randomness(secret) == check::Randomness::Random).then_some(())?;
         let hit = Hit::new(&rules::AWS_SECRET_KEY, Span::new(start, end), "beside its key id");
-        let hit = if check::is_example(secret) { hit.severity(Severity::Low) } else { hit };
-        (fits && random).then_some(hit)
+        Some(if check::is_example(secret) { hit.severity(Severity::Low) } else { hit })
     })
 }

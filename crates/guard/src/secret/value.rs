@@ -157,8 +157,19 @@ fn is_passphrase(value: &str) -> bool {
     words.len() <= 12 && (drawn && said == 0 || words.iter().any(spelled) && said <= 1)
 }
 
-/// What people write where a secret would stand, in lower case.
-const PLACEHOLDERS: [&str; 22] = [
+/// How many characters of a value are looked through for what stands in for a secret.
+const LOOK: usize = 256;
+
+/// What people, and templates, write where a secret would stand, in lower case.
+const PLACEHOLDERS: [&str; 30] = [
+    "${",
+    "$(",
+    "{{",
+    "#{",
+    "%(",
+    "$[",
+    "<%",
+    "@@",
     "example",
     "changeme",
     "change-me",
@@ -185,20 +196,52 @@ const PLACEHOLDERS: [&str; 22] = [
 
 /// Whether a value only stands for a secret, or is what we put in its place.
 pub(super) fn is_placeholder(value: &str) -> bool {
-    let look: String = value.chars().take(256).map(|character| character.to_ascii_lowercase()).collect();
-    let same = look.chars().next().is_some_and(|first| look.chars().all(|character| character == first));
+    let look = value.char_indices().nth(LOOK).and_then(|(end, _)| value.get(..end)).unwrap_or(value);
+    let lower = |character: char| character.to_ascii_lowercase();
+    let same = look.chars().next().is_some_and(|first| look.chars().all(|each| lower(each) == lower(first)));
     let bracketed =
         [('<', '>'), ('[', ']'), ('{', '}'), ('%', '%'), ('(', ')')].iter().any(|(open, close)| {
             value.starts_with(*open) && value.trim_end_matches([',', ';']).ends_with(*close)
         });
-    let inserted = ["${", "$(", "{{", "#{", "%(", "$[", "<%", "@@"].iter().any(|mark| look.contains(mark));
     [MASK, KEY_MASK, BARE_KEY_MASK].contains(&value)
         || same
         || bracketed
-        || inserted
         || is_mask(value)
         || is_variable(value)
-        || PLACEHOLDERS.iter().any(|word| look.contains(word))
+        || stands_in(look.as_bytes())
+}
+
+/// Whether a text holds one of [`PLACEHOLDERS`]. Hostile texts have millions of values, so they are not searched for one
+/// after the other.
+fn stands_in(text: &[u8]) -> bool {
+    text.iter().enumerate().any(|(at, byte)| {
+        let mut begun = BEGUN.get(usize::from(byte.to_ascii_lowercase())).copied().unwrap_or_default();
+        while begun != 0 {
+            let word =
+                PLACEHOLDERS.get(begun.trailing_zeros() as usize).map_or(&b""[..], |word| word.as_bytes());
+            if text.get(at..at + word.len()).is_some_and(|here| here.eq_ignore_ascii_case(word)) {
+                return true;
+            }
+            begun &= begun - 1;
+        }
+        false
+    })
+}
+
+/// For each byte, one bit for each of [`PLACEHOLDERS`] that begins with it.
+static BEGUN: [u32; 256] = begun();
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated by the compiler, where a wrong index is a build error"
+)]
+const fn begun() -> [u32; 256] {
+    let (mut table, mut at) = ([0; 256], 0);
+    while at < PLACEHOLDERS.len() {
+        table[PLACEHOLDERS[at].as_bytes()[0] as usize] |= 1 << at;
+        at += 1;
+    }
+    table
 }
 
 /// Whether a value is a prefix, three dots and at most four characters, as masks are.
@@ -233,7 +276,7 @@ fn is_reference(value: &str) -> bool {
 /// Whether a value without quotes is an expression, a type or a variable.
 fn is_code(value: &str, random: bool) -> bool {
     let value = value.trim_end_matches([',', ';']);
-    let operators = ["(", ")", "[", "]", "{", "}", "<", ">", "::", "->", "=="];
+    let operator = |pair: &[u8]| matches!(pair, b"::" | b"->" | b"==");
     let path = || {
         value.split('.').count() > 1
             && value.split('.').all(|part| {
@@ -241,7 +284,8 @@ fn is_code(value: &str, random: bool) -> bool {
                     && part.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             })
     };
-    operators.iter().any(|operator| value.contains(operator))
+    value.bytes().any(|byte| b"()[]{}<>".contains(&byte))
+        || value.as_bytes().windows(2).any(operator)
         || value.starts_with(['*', '&', '!', '|', '@', '-', '?'])
         || (!random && path())
 }
