@@ -24,8 +24,12 @@ const MOST_JOINTS: usize = 4_000;
 /// How many times `|` may. The repair of a long pipeline that does not end takes quadratic time.
 const MOST_PIPES: usize = 1_500;
 
-/// How many times `<<` may stand in a script. Each here-document that does not end is searched for its end again.
-const MOST_HEREDOCS: usize = 500;
+/// How many times `<<`, `<>` and `=~` may stand in a script. Each here-document that does not end is searched for its end
+/// again, and a row of the others takes quadratic time.
+const MOST_REDIRECTIONS: usize = 500;
+
+/// How many brackets may close what nobody opened, as the patterns of a `case` do. Each is repaired at a cost.
+const MOST_UNOPENED: usize = 1_000;
 
 /// Why a script was not parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +63,16 @@ pub(super) fn parse(text: &str) -> Result<Tree, Refusal> {
 /// Whether a text has more structure than a script that anybody writes.
 fn is_too_dense(text: &str) -> bool {
     let count = |signs: &[u8]| text.bytes().filter(|byte| signs.contains(byte)).count();
-    count(b"({|`[&") > MOST_JOINTS || count(b"|") > MOST_PIPES || text.matches("<<").count() > MOST_HEREDOCS
+    count(b"({|`[&") > MOST_JOINTS
+        || count(b"|") > MOST_PIPES
+        || ["<<", "<>", "=~"].into_iter().any(|sign| text.matches(sign).count() > MOST_REDIRECTIONS)
+        || unopened(text) > MOST_UNOPENED
+}
+
+/// How many more `)` than `(` there are.
+fn unopened(text: &str) -> usize {
+    let count = |sign: u8| text.bytes().filter(|byte| *byte == sign).count();
+    count(b')').saturating_sub(count(b'('))
 }
 
 /// The first part of the tree that is no shell that this module knows, or that a shell would read otherwise.

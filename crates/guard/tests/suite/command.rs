@@ -87,7 +87,10 @@ fn what_is_too_long_is_incomplete() {
     let dense = "(".repeat(5_000);
     let piped = "a|".repeat(2_000);
     let documents = "<<E\n".repeat(600);
-    for script in [&long, &many, &deep, nested, &dense, &piped, &documents] {
+    let opened = "3<>".repeat(20_000);
+    let matched = "=~ ".repeat(20_000);
+    let closed = "))".repeat(30_000);
+    for script in [&long, &many, &deep, nested, &dense, &piped, &documents, &opened, &matched, &closed] {
         let findings = CommandScanner.scan(script).findings;
         let start: String = script.chars().take(40).collect();
         assert!(
