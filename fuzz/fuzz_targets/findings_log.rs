@@ -17,7 +17,10 @@ fuzz_target!(|bytes: &[u8]| {
                 .map(|chained| chained.line())
                 .collect();
             assert_eq!(again.as_bytes(), bytes, "what passes is spelled in one way");
-            assert!(matches!(verify_bytes(bytes, Some(&head)), Verdict::Sealed { .. } | Verdict::Unsealed { .. }));
+            assert!(matches!(
+                verify_bytes(bytes, Some(&head)),
+                Verdict::Sealed { .. } | Verdict::Unsealed { .. }
+            ));
         }
     }
     let text = String::from_utf8_lossy(bytes);
@@ -30,7 +33,10 @@ fuzz_target!(|bytes: &[u8]| {
     let length = changed.len();
     if let Some(byte) = changed.get_mut(bytes.len().wrapping_mul(31) % length.max(1)) {
         *byte ^= 1;
-        assert!(matches!(verify_bytes(&changed, Some(&head)), Verdict::Broken(_)), "a change that does not show");
+        assert!(
+            matches!(verify_bytes(&changed, Some(&head)), Verdict::Broken(_)),
+            "a change that does not show"
+        );
     }
 });
 

@@ -39,11 +39,15 @@ fn same_shape(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::String(_), Value::String(_)) => true,
         (Value::Array(before), Value::Array(after)) => {
-            before.len() == after.len() && before.iter().zip(after).all(|(before, after)| same_shape(before, after))
+            before.len() == after.len()
+                && before.iter().zip(after).all(|(before, after)| same_shape(before, after))
         }
         (Value::Object(before), Value::Object(after)) => {
             before.len() == after.len()
-                && before.iter().zip(after).all(|((key, before), (also, after))| key == also && same_shape(before, after))
+                && before
+                    .iter()
+                    .zip(after)
+                    .all(|((key, before), (also, after))| key == also && same_shape(before, after))
         }
         (before, after) => before == after,
     }

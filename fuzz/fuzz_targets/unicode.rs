@@ -16,6 +16,9 @@ fuzz_target!(|text: &str| {
         let cleaned = scan.edits.apply(text);
         assert_eq!(scan.findings.is_empty(), cleaned == text, "what is found is taken out, and nothing else");
         assert_eq!(scanner.scan(&cleaned), Scan::default(), "cleaning settles at once");
-        assert!(!cleaned.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{e0041}']), "what must not stay is gone");
+        assert!(
+            !cleaned.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\u{e0041}']),
+            "what must not stay is gone"
+        );
     }
 });
