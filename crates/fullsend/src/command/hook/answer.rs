@@ -205,9 +205,11 @@ fn read_input(limit: usize, until: Instant) -> Result<Vec<u8>, Undecided> {
     let mut input = Vec::with_capacity(FIRST_READ);
     let stdin = io::stdin();
     let mut stdin = Timely { source: stdin.as_fd(), until };
-    stdin.by_ref().take(most).read_to_end(&mut input).map_err(|error| match error.kind() {
-        io::ErrorKind::TimedOut => Undecided::Late,
-        _ => Undecided::Because(format!("the hook's input cannot be read: {error}")),
+    stdin.by_ref().take(most).read_to_end(&mut input).map_err(|error| {
+        if error.kind() == io::ErrorKind::TimedOut {
+            return Undecided::Late;
+        }
+        Undecided::Because(format!("the hook's input cannot be read: {error}"))
     })?;
     if input.len() > limit {
         let _too_long_anyway = io::copy(&mut stdin.take(DRAINED), &mut io::sink());
