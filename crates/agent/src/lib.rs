@@ -13,7 +13,10 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod gate;
+pub mod schema;
 pub mod tool;
+pub mod toolbox;
 
 pub use tool::{
     AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput,
