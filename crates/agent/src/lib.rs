@@ -13,8 +13,12 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod budget;
+pub mod event;
 pub mod gate;
+pub mod prompt;
 pub mod schema;
+pub mod structured;
 pub mod tool;
 pub mod toolbox;
 
