@@ -3,6 +3,7 @@
 //! # Entry points
 //!
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
+//! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //!
 //! # Invariants
 //!
@@ -14,8 +15,10 @@
 //! Print, read the environment, know the command line.
 
 pub mod tool;
+pub mod workspace;
 
 pub use tool::{
     AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput,
     ToolSpec,
 };
+pub use workspace::Workspace;
