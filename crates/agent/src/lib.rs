@@ -3,6 +3,7 @@
 //! # Entry points
 //!
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
+//! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //!
 //! # Invariants
 //!
@@ -21,8 +22,10 @@ pub mod schema;
 pub mod structured;
 pub mod tool;
 pub mod toolbox;
+pub mod workspace;
 
 pub use tool::{
     AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput,
     ToolSpec,
 };
+pub use workspace::Workspace;
