@@ -3,6 +3,7 @@
 //! # Entry points
 //!
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
+//! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //!
 //! # Invariants
 //!
@@ -15,6 +16,7 @@
 
 pub mod gate;
 pub mod schema;
+pub mod store;
 pub mod tool;
 pub mod toolbox;
 
