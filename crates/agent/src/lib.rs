@@ -4,6 +4,7 @@
 //!
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
+//! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //!
 //! # Invariants
 //!
@@ -19,6 +20,7 @@ pub mod event;
 pub mod gate;
 pub mod prompt;
 pub mod schema;
+pub mod store;
 pub mod structured;
 pub mod tool;
 pub mod toolbox;
