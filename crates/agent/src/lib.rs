@@ -2,6 +2,7 @@
 //!
 //! # Entry points
 //!
+//! * [`engine::Engine`]: a run under way, new or resumed
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
@@ -16,12 +17,14 @@
 //! Print, read the environment, know the command line.
 
 pub mod budget;
+pub mod engine;
 pub mod event;
 pub mod gate;
 pub mod prompt;
 pub mod schema;
 pub mod store;
 pub mod structured;
+mod summary;
 pub mod tool;
 pub mod toolbox;
 pub mod workspace;

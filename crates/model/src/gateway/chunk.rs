@@ -128,7 +128,7 @@ pub(super) fn number(field: Field<'_>) -> Option<u64> {
     let raw = field?.get().trim_matches('"');
     raw.parse().ok().or_else(|| {
         let number: f64 = raw.parse().ok()?;
-        let whole = number.is_finite() && number >= 0.0 && number < 9e15;
+        let whole = (0.0..9e15).contains(&number);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just above")]
         whole.then_some(number as u64)
     })
