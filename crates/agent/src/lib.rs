@@ -3,6 +3,7 @@
 //! # Entry points
 //!
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
+//! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
 //!
 //! # Invariants
 //!
@@ -13,10 +14,12 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod execution;
 pub mod gate;
 pub mod schema;
 pub mod tool;
 pub mod toolbox;
+pub mod tools;
 
 pub use tool::{
     AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput,
