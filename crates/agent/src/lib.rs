@@ -6,6 +6,7 @@
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
+//! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
 //!
 //! # Invariants
 //!
@@ -19,6 +20,7 @@
 pub mod budget;
 pub mod engine;
 pub mod event;
+pub mod execution;
 pub mod gate;
 pub mod prompt;
 pub mod schema;
@@ -28,6 +30,7 @@ mod summary;
 pub mod tool;
 pub mod toolbox;
 pub mod workspace;
+pub mod tools;
 
 pub use tool::{
     AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput,
