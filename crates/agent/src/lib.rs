@@ -29,8 +29,9 @@ pub mod structured;
 mod summary;
 pub mod tool;
 pub mod toolbox;
-pub mod workspace;
 pub mod tools;
+pub mod wiring;
+pub mod workspace;
 
 pub use tool::{
     AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput,
