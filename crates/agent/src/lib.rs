@@ -3,6 +3,7 @@
 //! # Entry points
 //!
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
+//! * [`files`]: the tools that read, write, list and search files
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //!
 //! # Invariants
@@ -14,6 +15,7 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod files;
 pub mod tool;
 pub mod workspace;
 
