@@ -4,6 +4,7 @@
 //!
 //! * [`engine::Engine`]: a run under way, new or resumed
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
+//! * [`files`]: the tools that read, write, list and search files
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
@@ -27,6 +28,7 @@ pub mod schema;
 pub mod store;
 pub mod structured;
 mod summary;
+pub mod files;
 pub mod tool;
 pub mod toolbox;
 pub mod tools;

@@ -23,6 +23,7 @@ use fullsend_sandbox::spec::{is_at_or_below, normal_target};
 pub use self::current_dir::CurrentDir;
 pub use self::host_mount::{HostMount, HostMountError};
 pub use self::host_path::{Contained, HostPathError};
+pub(crate) use self::open::open_regular;
 pub use self::open::{LARGEST_WHOLE_FILE, OpenFile};
 pub use self::path::{PathProblem, SandboxPath};
 pub use self::problem::FileProblem;

@@ -1,4 +1,5 @@
 //! Behaviour of the crate through its public interface, in real sandboxes, hostile commands and servers included.
+//! Behaviour of the crate through its public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -15,4 +16,13 @@ mod support {
 mod suite {
     mod bash;
     mod execution;
+mod suite {
+    mod desk;
+    mod file_attacks;
+    mod file_edits;
+    mod file_listing;
+    mod file_reads;
+    mod file_writes;
+    mod images;
+    mod workspace_paths;
 }
