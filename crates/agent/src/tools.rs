@@ -2,5 +2,7 @@
 
 pub mod bash;
 mod outcome;
+pub mod skill_script;
 
 pub use bash::{Bash, BashLimits};
+pub use skill_script::{Prepared, Refusal, ScriptSource, SkillScript};

@@ -15,4 +15,5 @@ mod support {
 mod suite {
     mod bash;
     mod execution;
+    mod skill_script;
 }
