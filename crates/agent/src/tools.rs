@@ -10,3 +10,7 @@ pub use bash::{Bash, BashLimits};
 pub use load_skill::LoadSkill;
 pub use read_skill_resource::ReadSkillResource;
 pub use skill_set::SkillSet;
+pub mod skill_script;
+
+pub use bash::{Bash, BashLimits};
+pub use skill_script::{Prepared, Refusal, ScriptSource, SkillScript};

@@ -25,4 +25,5 @@ mod suite {
     mod file_writes;
     mod images;
     mod workspace_paths;
+    mod skill_script;
 }
