@@ -4,6 +4,7 @@
 //!
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
+//! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
 //!
@@ -15,6 +16,7 @@
 //! Print, read the environment, know the command line.
 
 pub mod gate;
+pub mod report;
 pub mod schema;
 pub mod store;
 pub mod tool;
