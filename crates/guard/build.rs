@@ -123,8 +123,8 @@ fn table() -> String {
          /// For each character of a page what becomes of it: zero for what stays, {GONE} for what disappears.\n\
          static PLACES: &[[u16; 256]] = &{:?};\n\
          /// For each character of one or two bytes what it folds to: up to three bytes, and in the highest byte how many.\n\
-         /// The last stands for what is only the inside of a character.\n\
-         static NARROW: [u32; 0x801] = {narrow:?};\n\
+         /// The second half stands for what is only the inside of a character.\n\
+         static NARROW: [u32; 0x1000] = {narrow:?};\n\
          /// For each byte where in that table its characters start, and above that the bits of the next byte that count.\n\
          static STARTS: [u32; 256] = {starts:?};\n",
         pages.numbers, pages.different,
@@ -142,7 +142,7 @@ fn narrow() -> Vec<u32> {
         let bytes = text.bytes().rev().fold(0, |bytes, byte| bytes << 8 | u32::from(byte));
         bytes | (text.len() as u32) << 24
     };
-    ('\0'..'\u{800}').map(entry).chain([0]).collect()
+    ('\0'..'\u{800}').map(entry).chain([0; 0x800]).collect()
 }
 
 fn starts() -> Vec<u32> {

@@ -106,6 +106,34 @@ fn first_folding(text: &str) -> Option<usize> {
     rest.char_indices().find(|(_, character)| place_of(u32::from(*character)) != 0).map(|(at, _)| first + at)
 }
 
+/// How many bytes the longest character of a chunk has.
+enum Reach {
+    /// One.
+    Ascii,
+    /// One or two.
+    Narrow,
+    /// More.
+    Wide,
+}
+
+impl Reach {
+    /// All bytes of a chunk are asked at once.
+    fn of(window: &[u8; WINDOW]) -> Self {
+        const HIGH: u64 = 0x8080_8080_8080_8080;
+        let (words, _) = window.as_chunks::<8>();
+        let (mut any, mut wide) = (0, 0);
+        for word in words.iter().map(|word| u64::from_le_bytes(*word)) {
+            any |= word;
+            wide |= word & word << 1 & word << 2;
+        }
+        match (any & HIGH, wide & HIGH) {
+            (0, _) => Self::Ascii,
+            (_, 0) => Self::Narrow,
+            _ => Self::Wide,
+        }
+    }
+}
+
 /// A few characters in their form for matching, kept to be used again.
 struct Block {
     bytes: [u8; Self::SIZE],
@@ -124,7 +152,7 @@ const WINDOW: usize = CHUNK + 3;
 
 impl Block {
     /// Every two bytes of a step may become the longest replacement.
-    const SIZE: usize = STEP * 4 + 64;
+    const SIZE: usize = STEP * 4 + 256;
 
     /// Folds some characters of `original` from `at` on to the end of `folded`; how far it came.
     fn step(&mut self, original: &str, at: usize, folded: &mut Vec<u8>) -> usize {
@@ -152,38 +180,42 @@ impl Block {
             &padded
         });
         let length = CHUNK.min(end - at);
-        let highest = window.iter().take(CHUNK).fold(0, |highest, byte| highest.max(*byte));
-        if highest < 0xe0 {
-            self.fold_narrow(window, length);
-            return length;
+        let reach = if length == CHUNK { Reach::of(window) } else { Reach::Wide };
+        match reach {
+            Reach::Ascii => {
+                self.write(window);
+                self.length += CHUNK;
+            }
+            Reach::Narrow => self.fold_narrow(window),
+            Reach::Wide => {
+                let mut done = 0;
+                while done < length {
+                    done += self.fold_wide(window, done);
+                }
+                return done;
+            }
         }
-        let mut done = 0;
-        while done < length {
-            done += self.fold_wide(window, done);
-        }
-        done
+        CHUNK
     }
 
-    /// Folds characters of one and two bytes. In some scripts every other letter looks like a Latin one, so nothing may
-    /// depend on a branch that says which: four bytes are written for every byte, and as many counted as it stands for.
-    fn fold_narrow(&mut self, window: &[u8; WINDOW], length: usize) {
-        if length == CHUNK && window.iter().take(CHUNK).fold(0, |all, byte| all | *byte) < 0x80 {
-            self.write(window);
-            self.length += CHUNK;
-            return;
+    /// Folds a chunk of characters of one and two bytes. In some scripts every other letter looks like a Latin one, so
+    /// nothing may depend on a branch that says which: four bytes are written for every byte, and as many counted as it
+    /// stands for.
+    fn fold_narrow(&mut self, window: &[u8; WINDOW]) {
+        const MOST: usize = 127;
+        const _: () = assert!(CHUNK * 3 <= MOST, "every byte may become three");
+        let free = self.bytes.get_mut(self.length..).unwrap_or_default();
+        let Some(free) = free.first_chunk_mut::<{ MOST + 4 }>() else { return };
+        let mut written = 0;
+        for (first, second) in window.iter().zip(window.iter().skip(1)).take(CHUNK) {
+            let entry = narrow(*first, *second);
+            let place = written & MOST;
+            if let Some(slot) = free.get_mut(place..place + 4) {
+                slot.copy_from_slice(&entry.to_le_bytes());
+            }
+            written += (entry >> 24) as usize;
         }
-        for (first, second) in window.iter().zip(window.iter().skip(1)).take(length) {
-            self.write_narrow(*first, *second);
-        }
-    }
-
-    #[inline]
-    fn write_narrow(&mut self, first: u8, second: u8) {
-        let start = STARTS.get(usize::from(first)).copied().unwrap_or_default();
-        let place = (start & 0xffff) + (u32::from(second) & start >> 16);
-        let entry = NARROW.get(place as usize).copied().unwrap_or_default();
-        self.write(&entry.to_le_bytes());
-        self.length += (entry >> 24) as usize;
+        self.length += written;
     }
 
     /// Folds the character at `at`, or passes over a byte inside of one; how many bytes it has.
@@ -191,7 +223,9 @@ impl Block {
         let Some(next) = window.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { return WINDOW };
         let [first, second, ..] = *next;
         if first < 0xe0 {
-            self.write_narrow(first, second);
+            let entry = narrow(first, second);
+            self.write(&entry.to_le_bytes());
+            self.length += (entry >> 24) as usize;
             return 1;
         }
         let (code, width) = decoded(*next);
@@ -222,6 +256,14 @@ impl Block {
             *free = *bytes;
         }
     }
+}
+
+/// What becomes of a byte of a character of one or two bytes, before `second`.
+#[inline]
+fn narrow(first: u8, second: u8) -> u32 {
+    let start = STARTS.get(usize::from(first)).copied().unwrap_or_default();
+    let place = (start & 0xffff) + (u32::from(second) & start >> 16);
+    NARROW.get(place as usize & 0xfff).copied().unwrap_or_default()
 }
 
 /// The character of three or four bytes that starts a text, as a number, and how many bytes it takes.

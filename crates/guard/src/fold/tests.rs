@@ -84,7 +84,8 @@ fn every_character_folds_as_the_table_says_wherever_it_stands() {
 
 #[test]
 fn nothing_is_lost_where_chunks_and_steps_meet() {
-    for unit in ["é", "aé", "я ", "漢", "ï漢", "👍🏽", "a\u{200d}", "½", "㏂", "नम", "“x”", "ا ه"] {
+    for unit in ["é", "aé", "я ", "漢", "ï漢", "👍🏽", "a\u{200d}", "½", "㏂", "नम", "“x”", "ا ه"]
+    {
         for lead in 0..70 {
             let text = format!("{}ï{}", "-".repeat(lead), unit.repeat(400));
             assert_eq!(Folded::new(&text).text(), by_table(&text), "{lead} {unit}");

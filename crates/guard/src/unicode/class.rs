@@ -4,7 +4,7 @@ use std::hint::select_unpredictable;
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-use super::kind::is_mark;
+use super::kind::{is_mark, is_mark_code};
 use super::plain::plain_length;
 use super::script::is_wide_filling;
 use super::styled;
@@ -219,12 +219,36 @@ impl<'t> Finder<'t> {
         self.at = at;
     }
 
+    /// Goes on over letters and marks of the scripts of India and Southeast Asia, and single spaces between them, as long
+    /// as there are not too many marks; whether there were any.
+    fn skip_letters(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        let (mut at, mut marks) = (self.at, self.marks);
+        while let Some([0xe0, second, third]) = bytes.get(at..).and_then(|rest| rest.first_chunk::<3>()) {
+            let code = u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
+            // In some scripts every other character is a mark, and nobody can foretell which.
+            let more = select_unpredictable(is_mark_code(code), marks + 1, 0);
+            if more > MOST_MARKS {
+                break;
+            }
+            let space = bytes.get(at + 3) == Some(&b' ');
+            marks = if space { 0 } else { more };
+            at += 3 + usize::from(space);
+        }
+        let skipped = at > self.at;
+        (self.at, self.marks) = (at, marks);
+        skipped
+    }
+
     /// The next character that is not plain; marks only where they are too many.
     pub(super) fn next(&mut self) -> Option<Found> {
         loop {
             let skipped = plain_length(self.text.as_bytes().get(self.at..)?);
             self.marks = if skipped > 0 { 0 } else { self.marks };
             self.at += skipped;
+            if self.skip_letters() {
+                continue;
+            }
             let character = self.text.get(self.at..)?.chars().next()?;
             let at = self.at;
             self.at += character.len_utf8();

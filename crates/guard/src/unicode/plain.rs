@@ -10,9 +10,9 @@ const WINDOW: usize = STEP + 2;
 
 /// How many bytes at the start of `bytes`, where a character starts, belong to characters that are certainly plain.
 pub(super) fn plain_length(bytes: &[u8]) -> usize {
-    // Letters and marks take turns in these scripts, and emoji stand alone; a long look would end at once.
+    // Letters and marks take turns in these scripts; a long look would end at once.
     let blank = usize::from(bytes.first().is_some_and(|byte| is_plain_ascii(*byte)));
-    if matches!(bytes.get(blank), Some(0xe0 | 0xe1 | 0xf0..) | None) {
+    if matches!(bytes.get(blank), Some(0xe0 | 0xe1) | None) {
         return blank;
     }
     let mut count = 0;
@@ -66,6 +66,8 @@ fn may_skip(first: u8, second: u8, third: u8) -> bool {
         | is_plain_right_to_left(first, second)
         | ((first == 0xe2) & is_plain_symbol(second, third))
         | ((first == 0xe3) & is_plain_kana(second, third))
+        // Pictographs.
+        | ((first == 0xf0) & (second == 0x9f) & within(third, 0x8c, 0xab))
 }
 
 /// Hebrew and Arabic letters.
