@@ -4,6 +4,8 @@
 //! ASCII; what is not seen (zero-width characters, combining marks, tags) disappears. Text that is ASCII, or has nothing
 //! to fold, is borrowed.
 
+use std::hint::select_unpredictable;
+
 use crate::finding::Span;
 
 include!(concat!(env!("OUT_DIR"), "/fold_table.rs"));
@@ -119,10 +121,9 @@ enum Reach {
 impl Reach {
     /// All bytes of a chunk are asked at once.
     fn of(window: &[u8; WINDOW]) -> Self {
-        const HIGH: u64 = 0x8080_8080_8080_8080;
         let (words, _) = window.as_chunks::<8>();
         let (mut any, mut wide) = (0, 0);
-        for word in words.iter().map(|word| u64::from_le_bytes(*word)) {
+        for word in words.iter().take(CHUNK / 8).map(|word| u64::from_le_bytes(*word)) {
             any |= word;
             wide |= word & word << 1 & word << 2;
         }
@@ -148,7 +149,14 @@ impl Default for Block {
 
 /// How many bytes are looked at in one go, with those behind them that the last character may need.
 const CHUNK: usize = 32;
-const WINDOW: usize = CHUNK + 3;
+const WINDOW: usize = CHUNK + 3 + 8;
+/// The bits that ASCII has not.
+const HIGH: u64 = 0x8080_8080_8080_8080;
+/// How many bytes a chunk can become, and then some: one less than a power of two, so that no place needs to be checked.
+const MOST: usize = 127;
+/// How many bytes a character can become, or a bit of the text that is written in one go.
+const LONGEST: usize = 8;
+const _: () = assert!((CHUNK + 3) * 3 <= MOST && (CHUNK + 3) / 3 * LONGEST <= MOST, "a chunk does not fit");
 
 impl Block {
     /// Every two bytes of a step may become the longest replacement.
@@ -183,17 +191,14 @@ impl Block {
         let reach = if length == CHUNK { Reach::of(window) } else { Reach::Wide };
         match reach {
             Reach::Ascii => {
-                self.write(window);
+                let free = self.bytes.get_mut(self.length..).and_then(|free| free.first_chunk_mut());
+                if let Some(free) = free {
+                    *free = *window;
+                }
                 self.length += CHUNK;
             }
             Reach::Narrow => self.fold_narrow(window),
-            Reach::Wide => {
-                let mut done = 0;
-                while done < length {
-                    done += self.fold_wide(window, done);
-                }
-                return done;
-            }
+            Reach::Wide => return self.fold_wide(window, length),
         }
         CHUNK
     }
@@ -202,60 +207,75 @@ impl Block {
     /// nothing may depend on a branch that says which: four bytes are written for every byte, and as many counted as it
     /// stands for.
     fn fold_narrow(&mut self, window: &[u8; WINDOW]) {
-        const MOST: usize = 127;
-        const _: () = assert!(CHUNK * 3 <= MOST, "every byte may become three");
-        let free = self.bytes.get_mut(self.length..).unwrap_or_default();
-        let Some(free) = free.first_chunk_mut::<{ MOST + 4 }>() else { return };
+        let Some(free) = self.free() else { return };
         let mut written = 0;
         for (first, second) in window.iter().zip(window.iter().skip(1)).take(CHUNK) {
             let entry = narrow(*first, *second);
-            let place = written & MOST;
-            if let Some(slot) = free.get_mut(place..place + 4) {
-                slot.copy_from_slice(&entry.to_le_bytes());
-            }
+            put(free, written, entry.to_le_bytes());
             written += (entry >> 24) as usize;
         }
         self.length += written;
     }
 
-    /// Folds the character at `at`, or passes over a byte inside of one; how many bytes it has.
-    fn fold_wide(&mut self, window: &[u8; WINDOW], at: usize) -> usize {
-        let Some(next) = window.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { return WINDOW };
-        let [first, second, ..] = *next;
-        if first < 0xe0 {
-            let entry = narrow(first, second);
-            self.write(&entry.to_le_bytes());
-            self.length += (entry >> 24) as usize;
-            return 1;
+    /// Folds the first `length` bytes of a chunk and what they begin; how many bytes that are. Which characters fold is as
+    /// hard to foretell as where the spaces between words are; in which script the next one is mostly is not.
+    fn fold_wide(&mut self, window: &[u8; WINDOW], length: usize) -> usize {
+        let Some(free) = self.free() else { return length };
+        let (mut done, mut written) = (0, 0);
+        while done < length {
+            let Some(next) = window.get(done..).and_then(|rest| rest.first_chunk::<4>()) else { break };
+            let [first, second, ..] = *next;
+            if let 0x80..0xe0 = first {
+                let entry = narrow(first, second);
+                put(free, written, entry.to_le_bytes());
+                written += (entry >> 24) as usize;
+                done += 1;
+                continue;
+            }
+            if first >= 0xe0 {
+                let (code, width) = decoded(*next);
+                let place = place_of(code);
+                let kept = u32::from_le_bytes(*next);
+                let entry = select_unpredictable(place == 0, kept, u32::from(place & 0x7f));
+                put(free, written, entry.to_le_bytes());
+                done += width;
+                if place & LONGER == 0 {
+                    written += select_unpredictable(place == 0, width, single(place));
+                } else {
+                    let mut ascii = [0; LONGEST];
+                    ascii.iter_mut().zip(longer(place).bytes()).for_each(|(slot, byte)| *slot = byte);
+                    put(free, written, ascii);
+                    written += longer(place).len();
+                }
+            }
+            let Some(next) = window.get(done..).and_then(|rest| rest.first_chunk::<8>()) else { break };
+            let plain = ascii_length(*next).min(length.saturating_sub(done));
+            put(free, written, *next);
+            written += plain;
+            done += plain;
         }
-        let (code, width) = decoded(*next);
-        match place_of(code) {
-            0 => {
-                self.write(next);
-                self.length += width;
-            }
-            place if place & LONGER != 0 => {
-                let ascii = longer(place).as_bytes();
-                let free = self.bytes.get_mut(self.length..).unwrap_or_default();
-                free.iter_mut().zip(ascii).for_each(|(slot, byte)| *slot = *byte);
-                self.length += ascii.len();
-            }
-            place => {
-                self.write(&[(place & 0x7f) as u8]);
-                self.length += single(place);
-            }
-        }
-        width
+        self.length += written;
+        done
     }
 
-    /// Writes `bytes` behind what counts already; they do not count yet.
-    #[inline]
-    fn write<const N: usize>(&mut self, bytes: &[u8; N]) {
-        let free = self.bytes.get_mut(self.length..).and_then(|free| free.first_chunk_mut::<N>());
-        if let Some(free) = free {
-            *free = *bytes;
-        }
+    /// Where a chunk is written to.
+    fn free(&mut self) -> Option<&mut [u8; MOST + LONGEST]> {
+        self.bytes.get_mut(self.length..).and_then(|free| free.first_chunk_mut())
     }
+}
+
+/// Writes some bytes at a place that is below [`MOST`].
+#[inline]
+fn put<const N: usize>(free: &mut [u8; MOST + LONGEST], place: usize, bytes: [u8; N]) {
+    let place = place & MOST;
+    if let Some(slot) = free.get_mut(place..place + N) {
+        slot.copy_from_slice(&bytes);
+    }
+}
+
+/// How many ASCII characters start some bytes.
+fn ascii_length(bytes: [u8; 8]) -> usize {
+    (u64::from_le_bytes(bytes) & HIGH).trailing_zeros() as usize / 8
 }
 
 /// What becomes of a byte of a character of one or two bytes, before `second`.

@@ -85,3 +85,6 @@ impl<'text> Source<'text> {
         part
     }
 }
+
+#[cfg(test)]
+mod tests;

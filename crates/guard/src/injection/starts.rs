@@ -11,7 +11,7 @@ pub(super) fn starts(text: &[u8], at: usize) -> u64 {
     let mut padded = [0; WINDOW];
     let from = at.checked_sub(2).and_then(|from| text.get(from..));
     let window = from.and_then(|rest| rest.first_chunk::<WINDOW>()).unwrap_or_else(|| {
-        let lead = if at < 2 { 2 - at } else { 0 };
+        let lead = 2_usize.saturating_sub(at);
         let rest = text.get(at.saturating_sub(2)..).unwrap_or_default();
         padded.iter_mut().skip(lead).zip(rest).for_each(|(slot, byte)| *slot = *byte);
         &padded

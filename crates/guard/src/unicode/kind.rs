@@ -14,7 +14,12 @@ pub(super) fn is_mark_code(code: u32) -> bool {
 
 /// Whether the character is a letter.
 pub(super) fn is_letter(character: char) -> bool {
-    has(&LETTER_PAGES, LETTER_BITS, u32::from(character))
+    is_letter_code(u32::from(character))
+}
+
+/// The same for a character by its number.
+pub(super) fn is_letter_code(code: u32) -> bool {
+    has(&LETTER_PAGES, LETTER_BITS, code)
 }
 
 fn has(pages: &[u8; 0x1100], bits: &[[u64; 4]], code: u32) -> bool {

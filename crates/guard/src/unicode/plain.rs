@@ -4,7 +4,7 @@
 //! certain to be plain, in most living scripts almost everything, costs less than a nanosecond a byte.
 
 /// How many bytes are looked at in one go.
-const STEP: usize = 32;
+const STEP: usize = 16;
 /// Those bytes, and the two behind them that the last character may need.
 const WINDOW: usize = STEP + 2;
 
