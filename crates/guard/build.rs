@@ -1,6 +1,6 @@
 //! Writes the table of look-alikes that `fold` reads: every character that a person takes for printable ASCII, or does not
 //! see at all. Made at build time, because normalising a million characters has no place in the start of a process. And
-//! writes which characters are letters and marks, for `unicode`.
+//! writes which characters are letters and marks, for `unicode`, and what the characters of a host name look like, for `url`.
 
 use std::path::Path;
 use std::{env, fs, io};
@@ -82,6 +82,7 @@ fn main() -> io::Result<()> {
     let out = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
     fs::write(Path::new(&out).join("fold_table.rs"), table())?;
     fs::write(Path::new(&out).join("kind_table.rs"), kinds())?;
+    fs::write(Path::new(&out).join("look_table.rs"), looks())?;
     Ok(())
 }
 
@@ -152,6 +153,32 @@ fn starts() -> Vec<u32> {
         _ => 0x800,
     };
     (0..256).map(start).collect()
+}
+
+/// The ASCII skeletons of characters as Rust source: the characters in order, and the text for each. Two flat tables, because
+/// the loader has to visit every reference in a table whenever the program starts.
+fn looks() -> String {
+    let ascii = |character: &char| {
+        let look: String = skeleton(character.encode_utf8(&mut [0; 4])).collect();
+        (!character.is_ascii() && look.is_ascii()).then_some((*character, look))
+    };
+    let looks: Vec<(char, String)> = ('\0'..=char::MAX).filter_map(|character| ascii(&character)).collect();
+    let mut text = String::new();
+    let mut places = Vec::with_capacity(looks.len());
+    for (character, look) in &looks {
+        let start = text.find(look).unwrap_or_else(|| {
+            text.push_str(look);
+            text.len() - look.len()
+        });
+        places.push((*character, start, look.len()));
+    }
+    format!(
+        "/// Characters that look like ASCII, in order, and where in the text it stands: start and length.\n\
+         static LOOKS: [(char, u16, u8); {}] = {places:?};\n\
+         /// What they look like.\n\
+         static LOOK_TEXT: &str = {text:?};\n",
+        places.len(),
+    )
 }
 
 /// Pages of 256 characters, each kept once.

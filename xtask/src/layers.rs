@@ -16,15 +16,34 @@ const ALLOWED: &[Row] = &[
     ("fullsend-origin", &[]),
     ("fullsend-yaml", &[]),
     ("fullsend-testkit", &["fullsend-origin"]),
+    ("fullsend-flow", &[]),
     ("fullsend-fetch", &["fullsend-origin"]),
+    ("fullsend-model", &["fullsend-fetch", "fullsend-yaml"]),
+    ("fullsend-skills", &["fullsend-origin", "fullsend-yaml"]),
     ("fullsend-guard", &["fullsend-origin", "fullsend-yaml"]),
     ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
     ("fullsend-sandbox-init", &[]),
     ("fullsend-sandbox", &["fullsend-origin", "fullsend-sandbox-init"]),
+    (
+        "fullsend-agent",
+        &[
+            "fullsend-fetch",
+            "fullsend-flow",
+            "fullsend-guard",
+            "fullsend-model",
+            "fullsend-origin",
+            "fullsend-sandbox",
+            "fullsend-skills",
+        ],
+    ),
     ("fullsend-resolve", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     (
         "fullsend",
         &[
+            "fullsend-agent",
+            "fullsend-flow",
+            "fullsend-model",
+            "fullsend-skills",
             "fullsend-resolve",
             "fullsend-fetch",
             "fullsend-guard",
@@ -37,6 +56,8 @@ const ALLOWED: &[Row] = &[
     (
         "fullsend-bench",
         &[
+            "fullsend-agent",
+            "fullsend-model",
             "fullsend-fetch",
             "fullsend-guard",
             "fullsend-harness",

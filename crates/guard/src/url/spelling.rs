@@ -6,9 +6,10 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 use unicode_security::RestrictionLevel::HighlyRestrictive;
 use unicode_security::RestrictionLevelDetection as _;
-use unicode_security::confusable_detection::skeleton;
 
 use super::verdict::Malformed;
+
+include!(concat!(env!("OUT_DIR"), "/look_table.rs"));
 
 /// A text in its prepared form.
 #[derive(Debug)]
@@ -120,15 +121,38 @@ pub(super) fn ascii_look(name: &str) -> Option<String> {
         if character.is_ascii() {
             look.push(character);
         } else {
-            let mut buffer = [0; 4];
-            look.extend(skeleton(character.encode_utf8(&mut buffer)));
+            look.push_str(ascii_skeleton(character)?);
         }
     }
     look.make_ascii_lowercase();
-    look.is_ascii().then_some(look)
+    Some(look)
+}
+
+/// What a character is taken for, if that is ASCII.
+fn ascii_skeleton(character: char) -> Option<&'static str> {
+    let place = LOOKS.binary_search_by_key(&character, |(known, _, _)| *known).ok()?;
+    let (_, start, length) = LOOKS.get(place)?;
+    let start = usize::from(*start);
+    LOOK_TEXT.get(start..start + usize::from(*length))
 }
 
 /// Whether a label mixes scripts that no language mixes.
 pub(super) fn mixes_scripts(label: &str) -> bool {
     !label.is_ascii() && !label.check_restriction_level(HighlyRestrictive)
+}
+
+#[cfg(test)]
+mod tests {
+    use unicode_security::confusable_detection::skeleton;
+
+    use super::ascii_skeleton;
+
+    #[test]
+    fn the_table_holds_every_ascii_skeleton_and_no_other() {
+        for character in ('\0'..=char::MAX).filter(|character| !character.is_ascii()) {
+            let expected: String = skeleton(character.encode_utf8(&mut [0; 4])).collect();
+            let expected = expected.is_ascii().then_some(expected);
+            assert_eq!(ascii_skeleton(character), expected.as_deref(), "{character:?}");
+        }
+    }
 }

@@ -1,0 +1,1 @@
+//! Agent Skills: finding, validating and reading them, their resources and scripts.
