@@ -66,6 +66,7 @@ fn may_skip(first: u8, second: u8, third: u8) -> bool {
         | is_plain_right_to_left(first, second)
         | ((first == 0xe2) & is_plain_symbol(second, third))
         | ((first == 0xe3) & is_plain_kana(second, third))
+        | ((first == 0xef) & (second == 0xbc) & is_plain_wide(third))
         // Pictographs.
         | ((first == 0xf0) & (second == 0x9f) & within(third, 0x8c, 0xab))
 }
@@ -93,6 +94,15 @@ fn is_plain_kana(second: u8, third: u8) -> bool {
         | (second == 0x81)
         | ((second == 0x82) & !within(third, 0x99, 0x9a))
         | within(second, 0x83, 0x84)
+}
+
+/// Full-width `！（），：；？`, which every Chinese sentence has.
+fn is_plain_wide(third: u8) -> bool {
+    (third == 0x81)
+        | within(third, 0x88, 0x89)
+        | (third == 0x8c)
+        | within(third, 0x9a, 0x9b)
+        | (third == 0x9f)
 }
 
 fn within(byte: u8, low: u8, high: u8) -> bool {
