@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use fullsend_agent::Effect;
 use fullsend_agent::report::{Difference, Manifest};
 use fullsend_agent::store::{
-    EndStatus, Ending, Execution, FailureKind, FailureRecord, Row, RunStore, TerminalReason,
+    EndStatus, Ending, Execution, FailureKind, FailureRecord, Row, RunStore, TerminalReason, ToolResultRef,
 };
+use fullsend_agent::{Effect, ToolFailure};
 use fullsend_flow::LabelId;
 use serde_json::{Value, json};
 
@@ -110,6 +110,76 @@ fn the_report_of_a_whole_run() {
     assert_eq!(trace["decisions"].as_array().unwrap().len(), 2);
     assert_eq!(read(store.run_dir(), "skill-activations.json")["activations"], json!([{ "name": "pdf" }]));
     assert!(!store.run_dir().join("skill-resource-reads.json").exists());
+}
+
+/// Calls as the loop leaves them when it is killed between the answer and the end of a call, or gives one up.
+#[test]
+fn calls_that_were_cut_off() {
+    let fixture = Fixture::new();
+    let mut store = fixture.create("run-1");
+    let asked: Vec<_> = ["c1", "c2", "c3", "c4"].iter().map(|id| (*id, "bash", "{}")).collect();
+    store.append(&say(1, LabelId::BOTTOM, assistant("", &asked))).unwrap();
+    for (call, fails) in [("c1", false), ("c2", true)] {
+        let output = store.next_output_id("bash");
+        store.append(&started(call, "bash", &output, Effect::SideEffect)).unwrap();
+        if fails {
+            let failure =
+                ToolFailure { kind: "timeout".to_owned(), detail: "too slow".to_owned(), exit_code: None };
+            let failure = FailureRecord::of_tool(&failure, "bash", call, Some(&output));
+            store.append(&Row::Failure(Box::new(failure))).unwrap();
+        }
+        let reference = ToolResultRef {
+            output_id: output,
+            tool_id: "bash".to_owned(),
+            run_id: store.run_id().clone(),
+            artifact_path: Some("tool-outputs/x.json".to_owned()),
+        };
+        store.append(&say(1, LabelId::BOTTOM, result(call, "bash", "{}", Some(reference)))).unwrap();
+    }
+    let output = store.next_output_id("bash");
+    store.append(&started("c3", "bash", &output, Effect::SideEffect)).unwrap();
+    store.append(&Row::CallFinished(finished("c3", "bash", None, Execution::Interrupted))).unwrap();
+    let output = store.next_output_id("bash");
+    store.append(&started("c4", "bash", &output, Effect::SideEffect)).unwrap();
+    let stopped = Ending {
+        status: EndStatus::Cancelled,
+        terminal_reason: TerminalReason::ProcessInterrupted,
+        detail: None,
+    };
+    store.end(&stopped).unwrap();
+    let report = read(store.run_dir(), "run-report.json");
+    let of = |key: &str| -> Vec<Value> {
+        report["toolActivity"].as_array().unwrap().iter().map(|activity| activity[key].clone()).collect()
+    };
+    assert_eq!(of("executionStatus"), ["completed", "failed", "interrupted", "interrupted"]);
+    assert_eq!(of("toolCallId"), ["c1", "c2", "c3", "c4"]);
+    assert_eq!(of("endedAt").iter().filter(|at| at.is_null()).count(), 1);
+    assert_eq!(report["toolOutputs"].as_array().unwrap().len(), 2);
+    assert_eq!(report["status"], "cancelled");
+}
+
+#[test]
+fn a_denial_is_one_failure() {
+    let fixture = Fixture::new();
+    let mut store = fixture.create("run-1");
+    rows_of_a_run(&mut store);
+    let denied = |call: &str| {
+        let failure = FailureRecord::of_run(FailureKind::ToolNotAllowed, "not in the list of tools");
+        Row::Failure(Box::new(FailureRecord { tool_call_id: Some(call.to_owned()), ..failure }))
+    };
+    store.append(&denied("c2")).unwrap();
+    store.append(&denied("c3")).unwrap();
+    let failed =
+        Ending { status: EndStatus::Failed, terminal_reason: TerminalReason::ToolError, detail: None };
+    store.end(&failed).unwrap();
+    let report = read(store.run_dir(), "run-report.json");
+    let calls: Vec<_> = report["failureRecords"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|failure| failure["toolCallId"].clone())
+        .collect();
+    assert_eq!(calls, [json!("c2"), Value::Null, json!("c3")]);
 }
 
 #[test]
