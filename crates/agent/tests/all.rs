@@ -1,4 +1,4 @@
-//! Tests of the built-in agent, through its public interface.
+//! Behaviour of the crate through its public interface, in real sandboxes, hostile commands and servers included.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,7 +7,23 @@
     reason = "a broken assumption fails the test"
 )]
 
+mod support {
+    pub(crate) mod caller;
+    pub(crate) mod room;
+}
+
 mod suite {
+    mod bash;
+    mod desk;
+    mod execution;
+    mod file_attacks;
+    mod file_edits;
+    mod file_listing;
+    mod file_reads;
+    mod file_writes;
+    mod images;
     mod report;
+    mod skill_script;
     mod store;
+    mod workspace_paths;
 }
