@@ -22,6 +22,8 @@ mod suite {
     mod file_reads;
     mod file_writes;
     mod images;
+    mod report;
     mod skill_script;
+    mod store;
     mod workspace_paths;
 }
