@@ -16,4 +16,5 @@ mod suite {
     mod bash;
     mod execution;
     mod skill_script;
+    mod web_fetch;
 }
