@@ -65,7 +65,8 @@ impl PromptRole {
 }
 
 /// Whether a call may be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It may.
     Allowed,

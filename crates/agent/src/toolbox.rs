@@ -6,7 +6,7 @@ use fullsend_model::{ToolCall, ToolDescription};
 use serde_json::{Map, Value, json};
 
 use crate::schema::{Schema, SchemaError};
-use crate::tool::Tool;
+use crate::tool::{Effect, Tool};
 
 /// The longest arguments of one call. Longer ones are not parsed.
 pub const LONGEST_ARGUMENTS: usize = 4 << 20;
@@ -27,9 +27,9 @@ struct Entry {
 
 /// A call that can be made.
 #[derive(Debug)]
-pub struct Prepared<'a> {
+pub struct Prepared {
     /// The tool.
-    pub tool: &'a dyn Tool,
+    pub tool: Arc<dyn Tool>,
     /// Arguments that fit its schema.
     pub input: Map<String, Value>,
 }
@@ -83,8 +83,14 @@ impl Toolbox {
         self.tools.iter().filter(|entry| entry.offered).map(|entry| entry.tool.spec().name)
     }
 
+    /// What a tool does to the world, if there is one of this name.
+    pub fn effect(&self, name: &str) -> Option<Effect> {
+        let entry = self.tools.iter().find(|entry| entry.offered && entry.tool.spec().name == name)?;
+        Some(entry.tool.spec().effect)
+    }
+
     /// The call, ready to be made, or why it cannot be.
-    pub fn prepare(&self, call: &ToolCall) -> Result<Prepared<'_>, Rejection> {
+    pub fn prepare(&self, call: &ToolCall) -> Result<Prepared, Rejection> {
         let known = self.tools.iter().find(|entry| entry.tool.spec().name == call.name);
         let entry = known.ok_or(Rejection::UnknownTool)?;
         let tool = entry.tool.spec().name;
@@ -114,7 +120,7 @@ impl Toolbox {
         let Value::Object(input) = input else {
             return Err(reject("arguments-not-an-object", None, "a JSON object".to_owned()));
         };
-        Ok(Prepared { tool: entry.tool.as_ref(), input })
+        Ok(Prepared { tool: entry.tool.clone(), input })
     }
 
     /// What the model reads in place of a result.

@@ -14,7 +14,15 @@ mod support {
 
 mod suite {
     mod bash;
+    mod desk;
     mod execution;
+    mod file_attacks;
+    mod file_edits;
+    mod file_listing;
+    mod file_reads;
+    mod file_writes;
+    mod images;
     mod skill_script;
     mod web_fetch;
+    mod workspace_paths;
 }

@@ -6,6 +6,7 @@
 //! * [`get::visit::Visitor`]: pages of the public web that nobody listed, under the same rules about addresses
 //! * [`Cache`]: files and directories by digest, verified on every read; [`cache::UrlIndex`] remembers digests by URL
 //! * [`Audit`]: one line per success and per refusal
+//! * [`tls::TlsClient`]: the same trust for a client that chooses its own hosts
 //!
 //! ```no_run
 //! use fullsend_fetch::{Cache, FetchRules, Fetcher};
@@ -42,6 +43,7 @@ pub mod cache;
 mod clock;
 pub mod get;
 mod json;
+pub mod tls;
 mod unique;
 
 pub use audit::Audit;

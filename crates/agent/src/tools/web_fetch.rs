@@ -174,6 +174,7 @@ impl WebFetch {
             images: Vec::new(),
             failure,
             shown: Shown { line, diff: None },
+            rows: Vec::new(),
         }
     }
 }

@@ -61,14 +61,20 @@ impl VisitError {
     /// What a failed request means here.
     pub(super) fn of(at: &PageUrl, error: FetchError) -> Self {
         let at = at.clone();
-        match error {
-            FetchError::Timeout { .. } => Self::Timeout { at },
-            error @ (FetchError::AddressRefused { .. }
-            | FetchError::MetadataAddress { .. }
-            | FetchError::Dns { .. }
-            | FetchError::Peer { .. }) => Self::Blocked { at, reason: error.to_string() },
-            error => Self::Failed { at, source: Box::new(error) },
+        let refused = matches!(
+            error,
+            FetchError::AddressRefused { .. }
+                | FetchError::MetadataAddress { .. }
+                | FetchError::Dns { .. }
+                | FetchError::Peer { .. }
+        );
+        if refused {
+            return Self::Blocked { at, reason: error.to_string() };
         }
+        if matches!(error, FetchError::Timeout { .. }) {
+            return Self::Timeout { at };
+        }
+        Self::Failed { at, source: Box::new(error) }
     }
 
     /// A stable name.
