@@ -25,5 +25,6 @@ mod suite {
     mod report;
     mod skill_script;
     mod store;
+    mod web_fetch;
     mod workspace_paths;
 }
