@@ -1,4 +1,4 @@
-//! Behaviour of the crate through its public interface.
+//! Behaviour of the crate through its public interface, in real sandboxes, hostile commands and servers included.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,8 +7,15 @@
     reason = "a broken assumption fails the test"
 )]
 
+mod support {
+    pub(crate) mod caller;
+    pub(crate) mod desk;
+    pub(crate) mod room;
+}
+
 mod suite {
-    mod desk;
+    mod bash;
+    mod execution;
     mod file_attacks;
     mod file_edits;
     mod file_listing;

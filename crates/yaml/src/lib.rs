@@ -33,7 +33,7 @@ pub use diagnostic::{Diagnostic, Related, Rule, Severity, printable};
 pub use front_matter::{FrontMatter, front_matter};
 pub use nearest::nearest;
 pub use node::{Entry, Node, Scalar, ScalarStyle, Value};
-pub use parse::{Limits, Parsed, parse, parse_part};
+pub use parse::{Limits, Notation, Parsed, parse, parse_part};
 pub use read::{FromNode, FromText, Reader, TextProblem};
 pub use source::{FileId, LineColumn, Located, Location, SourceFile, SourceMap};
 pub use walk::{Visitor, Walk};

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle as Style, ScanError, Span};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle as Style, ScanError, Span, StructureStyle};
 
 use crate::syntax_help::syntax_help;
 use crate::{Diagnostic, Entry, FileId, Location, Node, Rule, Scalar, ScalarStyle, SourceMap, Value, rules};
@@ -37,6 +37,17 @@ pub struct Parsed<'t> {
     pub root: Option<Node<'t>>,
     /// Everything that was wrong, in the order of the text.
     pub problems: Vec<Diagnostic>,
+    /// The notations that some dialects of YAML do without.
+    pub notation: Notation,
+}
+
+/// Where a document first uses a notation that a stricter format may refuse.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Notation {
+    /// The first `[…]` or `{…}`.
+    pub flow: Option<Location>,
+    /// The first value with an anchor (`&name`), or the first alias (`*name`).
+    pub anchor: Option<Location>,
 }
 
 /// Parses a whole file of the map.
@@ -58,7 +69,7 @@ pub fn parse_part(sources: &SourceMap, file: FileId, part: Range<usize>, limits:
             None
         }
     };
-    Parsed { root, problems: tree.problems }
+    Parsed { root, problems: tree.problems, notation: tree.notation }
 }
 
 /// A finished node that aliases may repeat, with what a repetition costs.
@@ -105,6 +116,7 @@ struct Tree<'t> {
     documents: usize,
     root: Option<Node<'t>>,
     problems: Vec<Diagnostic>,
+    notation: Notation,
 }
 
 /// A problem after which the rest of the text means nothing.
@@ -128,6 +140,7 @@ impl<'t> Tree<'t> {
             documents: 0,
             root: None,
             problems: Vec::new(),
+            notation: Notation::default(),
         }
     }
 
@@ -156,6 +169,7 @@ impl<'t> Tree<'t> {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the parser's event enum is non-exhaustive")]
     fn event(&mut self, event: Event<'t>, span: Span) -> Step {
         let range = span.byte_range().unwrap_or(0..0);
+        self.note_notation(&event, range.clone());
         match event {
             Event::DocumentStart(..) => self.start_document(range),
             Event::Scalar(text, style, anchor, tag) => {
@@ -181,6 +195,18 @@ impl<'t> Tree<'t> {
                 self.finish(node, 0, Cost { nodes: 1, depth: 0 }, 1)
             }
             _ => Ok(()),
+        }
+    }
+
+    fn note_notation(&mut self, event: &Event<'t>, range: Range<usize>) {
+        let at = self.at(range);
+        let flow = StructureStyle::Flow;
+        if matches!(event, Event::SequenceStart(style, ..) | Event::MappingStart(style, ..) if *style == flow)
+        {
+            self.notation.flow.get_or_insert(at);
+        }
+        if event.anchor_id().is_some() || event.is_alias() {
+            self.notation.anchor.get_or_insert(at);
         }
     }
 

@@ -141,3 +141,17 @@ fn front_matter_errors_show_the_line_of_the_whole_file() {
     let parsed = parse_part(&sources, file, yaml, Limits::default());
     assert_eq!(describe(&sources, &parsed), ["duplicate-key 3:1"]);
 }
+
+#[test]
+fn the_first_use_of_each_notation_is_remembered() {
+    let starts = |text: &str| {
+        let (sources, file) = source(text);
+        let notation = parse(&sources, file, Limits::default()).notation;
+        (notation.flow.map(|at| at.start), notation.anchor.map(|at| at.start))
+    };
+    assert_eq!(starts("a:\n  - 1\nb: '[x]'\n"), (None, None));
+    assert_eq!(starts("a: [1]\nb: {}\n"), (Some(3), None));
+    assert_eq!(starts("a:\n  b: {}\n"), (Some(8), None));
+    assert!(starts("a: &x 1\nb: *x\n").1.is_some());
+    assert!(starts("b: *x\n").1.is_some());
+}

@@ -1,0 +1,6 @@
+//! The tools that models call.
+
+pub mod bash;
+mod outcome;
+
+pub use bash::{Bash, BashLimits};
