@@ -3,6 +3,7 @@
 //! The session is made once, at the latest for the first command, and stays warm: a command costs a fork and an exec.
 //! Whatever waits for a command may be dropped at any time; the command then ends with everything it has started.
 
+mod capabilities;
 mod capture;
 mod directory;
 mod plan;
@@ -16,6 +17,7 @@ use fullsend_sandbox::{
 };
 use tokio::sync::Mutex;
 
+pub use capabilities::{Capabilities, Command, PROGRAMS};
 pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Spill, Stream};
 pub use directory::{Directories, Whereabouts};
 pub use plan::{MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE};

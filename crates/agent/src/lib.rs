@@ -8,6 +8,7 @@
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
+//! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
 //!
@@ -25,6 +26,7 @@ pub mod execution;
 pub mod files;
 pub mod gate;
 pub mod prompt;
+pub mod report;
 pub mod schema;
 pub mod store;
 pub mod structured;
@@ -32,6 +34,7 @@ mod summary;
 pub mod tool;
 pub mod toolbox;
 pub mod tools;
+pub mod wiring;
 pub mod workspace;
 
 pub use tool::{

@@ -5,6 +5,7 @@
 //! killed loses at most a line that nobody acted on.
 
 mod artifacts;
+mod census;
 mod error;
 mod failure;
 mod files;
@@ -32,6 +33,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use artifacts::Artifacts;
+pub(crate) use artifacts::MANIFEST;
+pub(crate) use census::{Counted, count_files, read_manifest};
 pub use error::{ArtifactError, StoreError};
 pub use failure::{FailureKind, FailureRecord, FailureSource};
 pub use journal::Entry;
@@ -48,6 +51,7 @@ pub use settings::{
 use self::journal::Journal;
 use self::lock::{LOCK, RunLock};
 use self::recorded::Fold;
+use crate::report;
 
 /// The file that says how a run stands, and that a person may name in place of its directory.
 pub(crate) const RUN_STATE: &str = "run-state.json";
@@ -86,7 +90,10 @@ impl RunStore {
         let first = Row::Started { version: journal::VERSION, run_id: run_id.clone(), settings };
         let journal = Journal::create(&directory, &run_dir, &time::now(&*clock), &first)?;
         let artifacts = Artifacts::new(directory, run_dir);
-        Ok(Self { run_id, artifacts, journal, clock, labels: 1, next_output: 1, cut_bytes: 0, _lock: lock })
+        let store =
+            Self { run_id, artifacts, journal, clock, labels: 1, next_output: 1, cut_bytes: 0, _lock: lock };
+        report::render_state(&store)?;
+        Ok(store)
     }
 
     /// Opens the record of a run to go on with it, by its directory or the `run-state.json` in it. A last row that was not
@@ -162,16 +169,19 @@ impl RunStore {
         Ok(seq)
     }
 
-    /// Goes on with a run that was opened again, with what it may do from here on: see [`RecordedSettings::narrows`].
+    /// Goes on with a run that was opened again, with what it may do from here on: see [`RecordedSettings::narrows`]. Makes
+    /// the files that a process that was killed did not make.
     pub fn resume(&mut self, settings: &RecordedSettings) -> Result<(), StoreError> {
         let row = Row::Resumed { settings: Box::new(settings.clone()), cut_bytes: self.cut_bytes };
-        self.append(&row).map(drop)
+        self.append(&row)?;
+        report::render(self)
     }
 
-    /// Ends the run. From here on it can only be resumed.
+    /// Ends the run, and makes every file that is made from the journal. From here on it can only be resumed.
     pub fn end(&mut self, ending: &Ending) -> Result<(), StoreError> {
         self.append(&Row::Ended(ending.clone()))?;
-        self.journal.sync()
+        self.journal.sync()?;
+        report::render(self)
     }
 
     /// Every row so far, in order.

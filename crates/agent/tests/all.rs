@@ -22,5 +22,6 @@ mod suite {
     mod file_reads;
     mod file_writes;
     mod images;
+    mod skill_script;
     mod workspace_paths;
 }

@@ -96,6 +96,20 @@ impl Artifacts {
         self.write_json(None, name, Existing::Replace, value)
     }
 
+    /// Writes a file that is made from the journal.
+    pub(crate) fn write_rendered(
+        &self,
+        name: &str,
+        value: &impl Serialize,
+    ) -> Result<PathBuf, ArtifactError> {
+        self.write_json(None, name, Existing::Replace, value)
+    }
+
+    /// Writes a text that is made from the journal.
+    pub(crate) fn write_text(&self, name: &str, text: &str) -> Result<PathBuf, ArtifactError> {
+        self.write(None, name, Existing::Replace, |writer| writer.write_all(text.as_bytes()))
+    }
+
     fn write_json(
         &self,
         directory: Option<&str>,

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use uuid::Uuid;
 
@@ -126,5 +126,11 @@ pub(super) fn sweep(directory: impl AsFd) -> io::Result<()> {
 
 /// Whether there is something with this name.
 pub(super) fn has(directory: impl AsFd, name: &str) -> bool {
-    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    kind(directory, name).is_ok()
+}
+
+/// What has this name: a file, a directory, a link.
+pub(super) fn kind(directory: impl AsFd, name: &str) -> io::Result<FileType> {
+    let status = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(FileType::from_raw_mode(status.st_mode))
 }

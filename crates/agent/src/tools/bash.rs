@@ -219,6 +219,7 @@ impl Bash {
             images: Vec::new(),
             failure,
             shown: Shown { line: format!("{line} (exit {exit_code})"), diff: None },
+            rows: Vec::new(),
         }
     }
 }

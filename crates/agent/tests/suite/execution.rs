@@ -15,6 +15,7 @@ in_rooms![
     output_can_be_watched,
     a_read_only_workspace_cannot_be_changed,
     what_is_hidden_cannot_be_mounted,
+    programs_are_found,
 ];
 
 async fn it_is_made_once_and_ended_for_good(room: &Room) {
@@ -107,4 +108,19 @@ async fn what_is_hidden_cannot_be_mounted(room: &Room) {
         ["/workspace", "/data", "/data/one", "/workspace/.fullsend/runs/one", "/mnt/session/shell"];
     assert_eq!(targets, expected, "covered wherever it is seen");
     assert_eq!(spec.network_policy, NetworkPolicy::limited(["a.test"]));
+}
+
+async fn programs_are_found(room: &Room) {
+    let found = room.execution.probe().await.unwrap();
+    let names: Vec<&str> = found.commands.keys().map(String::as_str).collect();
+    assert_eq!(names, ["bash", "deno", "git", "node", "python", "python3", "sh"]);
+    let shell = &found.commands["sh"];
+    assert!(shell.present && shell.path.as_deref().unwrap().ends_with("/sh"), "{found:?}");
+    assert_eq!(found.sandbox, room.backend.name());
+    let written = serde_json::to_value(&found).unwrap();
+    assert_eq!(written["type"], "fullsend.capability-snapshot");
+    for (name, command) in &found.commands {
+        let there = room.sh(&format!("command -v {name} >/dev/null; echo $?")).await["stdout"] == "0\n";
+        assert_eq!(command.present, there, "{name}");
+    }
 }

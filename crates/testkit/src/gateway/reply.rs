@@ -77,6 +77,13 @@ impl GatewayReply {
         self
     }
 
+    /// The same with another piece at the end.
+    #[must_use]
+    pub fn then(mut self, piece: impl Into<Vec<u8>>) -> Self {
+        self.pieces.push(piece.into());
+        self
+    }
+
     /// The same with another ending.
     #[must_use]
     pub fn ending(mut self, ending: Ending) -> Self {
