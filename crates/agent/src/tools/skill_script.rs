@@ -265,5 +265,6 @@ fn output(
         images: Vec::new(),
         failure,
         shown: Shown { line, diff: None },
+        rows: Vec::new(),
     }
 }
