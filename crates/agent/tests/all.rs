@@ -9,6 +9,7 @@
 
 mod support {
     pub(crate) mod caller;
+    pub(crate) mod desk;
     pub(crate) mod room;
 }
 
@@ -26,5 +27,6 @@ mod suite {
     mod skill_script;
     mod store;
     mod web_fetch;
+    mod skill_script;
     mod workspace_paths;
 }
