@@ -308,11 +308,13 @@ fn read(root: &Root, found: &Found) -> Result<Read, Note> {
         }
     })?;
     let (size, digest) = (file.bytes.len() as u64, ContentDigest::of(&file.bytes));
-    let loaded = load::read(&path.join(file.name), file.bytes, &found.name).map_err(|error| match error {
-        LoadError::Content { line, message, rule, .. } => {
-            refuse(rule, format!("line {line}: {message}"), file.name)
-        }
-        other => refuse(other.rule(), other.to_string(), file.name),
+    let loaded = load::read(&path.join(file.name), file.bytes, &found.name).map_err(|error| {
+        let detail = if let LoadError::Content { line, message, .. } = &error {
+            format!("line {line}: {message}")
+        } else {
+            error.to_string()
+        };
+        refuse(error.rule(), detail, file.name)
     })?;
     Ok(Read { directory, file: file.name, size, digest, loaded })
 }

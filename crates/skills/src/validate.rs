@@ -7,7 +7,9 @@ mod fields;
 
 use std::path::Path;
 
-use fullsend_yaml::{Diagnostic, FileId, Limits, Location, Parsed, Rule, SourceMap, Value, parse_part};
+use fullsend_yaml::{
+    Diagnostic, FileId, Limits, Location, Notation, Parsed, Rule, SourceMap, Value, parse_part,
+};
 
 pub(crate) use self::fields::{MAX_COMPATIBILITY, MAX_DESCRIPTION, flaw_message};
 use crate::beneath::{OpenError, Root};
@@ -175,6 +177,9 @@ fn refuse_notation(parsed: &Parsed<'_>, problems: &mut Vec<Diagnostic>) -> bool 
     for problem in &parsed.problems {
         refuse(problem.at, &problem.message, Some(problem.help().to_owned()));
     }
+    if !parsed.problems.is_empty() {
+        return false;
+    }
     if let Some(at) = parsed.notation.flow {
         let help = "write a block list, one `- item` per line, or put the value in quotes if it is text";
         refuse(at, "flow collections (`[…]`, `{…}`) are not allowed", Some(help.to_owned()));
@@ -183,7 +188,7 @@ fn refuse_notation(parsed: &Parsed<'_>, problems: &mut Vec<Diagnostic>) -> bool 
         let help = "write the value out where it is needed, or put it in quotes if it is text";
         refuse(at, "anchors and aliases (`&name`, `*name`) are not allowed", Some(help.to_owned()));
     }
-    parsed.problems.is_empty() && parsed.notation.flow.is_none() && parsed.notation.anchor.is_none()
+    parsed.notation == Notation::default()
 }
 
 fn reason(error: &OpenError) -> String {

@@ -2,6 +2,7 @@
 
 use fullsend_yaml::{Diagnostic, Entry, Location, Rule, Value};
 
+use crate::document::scalar_text;
 use crate::name::{self, Flaw, MAX_NAME};
 use crate::{rules, tool_requests};
 
@@ -144,12 +145,8 @@ impl<'a, 't> Fields<'a, 't> {
     }
 }
 
-/// Every scalar is text, whatever it spells: `1.10` is not a number here.
 fn text<'e>(entry: &'e Entry<'_>) -> Option<&'e str> {
-    match &entry.value.value {
-        Value::Scalar(scalar) => Some(&scalar.text),
-        Value::Sequence(_) | Value::Mapping(_) => None,
-    }
+    scalar_text(&entry.value)
 }
 
 /// What is wrong with a name, in the words of the reference validator.
