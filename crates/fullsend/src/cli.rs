@@ -3,6 +3,7 @@
 mod hook;
 mod sandbox;
 mod scan;
+mod skills;
 mod verify_findings;
 
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ pub(crate) use self::sandbox::{
 pub(crate) use self::scan::{
     ScanCommand, ScanCommandArgs, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs, ScanUrlArgs,
 };
+pub(crate) use self::skills::{SkillsCommand, SkillsListArgs, SkillsValidateArgs};
 pub(crate) use self::verify_findings::VerifyFindingsArgs;
 use crate::environment;
 
@@ -58,6 +60,9 @@ pub(crate) enum Command {
     /// Look after the cache of remote resources
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Look at skills: directories with a `SKILL.md` that tells an agent how to do something
+    #[command(subcommand)]
+    Skills(SkillsCommand),
     /// Run commands where they can touch only what is granted
     #[command(subcommand)]
     Sandbox(SandboxCommand),

@@ -15,6 +15,7 @@ mod sandbox;
 mod scan;
 mod schema;
 mod show;
+mod skills;
 mod verify_findings;
 
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Lock(args) => lock::run(&args, output),
         Command::Pin(args) => pin::run(&args, output),
         Command::Cache(command) => cache::run(command, output),
+        Command::Skills(command) => skills::run(command, output),
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
         Command::Scan(command) => scan::run(command, output),
