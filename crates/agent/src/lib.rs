@@ -2,7 +2,13 @@
 //!
 //! # Entry points
 //!
+//! * [`engine::Engine`]: a run under way, new or resumed
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
+//! * [`files`]: the tools that read, write, list and search files
+//! * [`Workspace`]: the directories of a run, and the only way to the files in them
+//! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
+//! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
+//! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
 //!
@@ -13,9 +19,26 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod budget;
+pub mod engine;
+pub mod event;
+pub mod execution;
+pub mod gate;
+pub mod prompt;
+pub mod report;
+pub mod schema;
+pub mod store;
+pub mod structured;
+mod summary;
+pub mod files;
 pub mod tool;
+pub mod toolbox;
+pub mod tools;
+pub mod wiring;
+pub mod workspace;
 
 pub use tool::{
     AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput,
     ToolSpec,
 };
+pub use workspace::Workspace;

@@ -9,6 +9,8 @@ use fullsend_flow::Label;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::store::Row;
+
 /// The result of a call that takes time. Dropping it ends what is under way.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -85,6 +87,8 @@ pub struct ToolOutput {
     pub failure: Option<ToolFailure>,
     /// What a person sees.
     pub shown: Shown,
+    /// What else belongs on record: uses of skills.
+    pub rows: Vec<Row>,
 }
 
 /// Why a call did not do what was asked, for the report of the run.

@@ -25,7 +25,7 @@ mod request;
 mod resolve;
 mod response;
 mod retry;
-mod roots;
+pub(crate) mod roots;
 mod rules;
 
 use std::net::SocketAddr;

@@ -5,6 +5,7 @@
 //! * [`Fetcher::get`] and [`Fetcher::get_pinned`]: bytes over HTTPS, under [`FetchRules`]
 //! * [`Cache`]: files and directories by digest, verified on every read; [`cache::UrlIndex`] remembers digests by URL
 //! * [`Audit`]: one line per success and per refusal
+//! * [`tls::TlsClient`]: the same trust for a client that chooses its own hosts
 //!
 //! ```no_run
 //! use fullsend_fetch::{Cache, FetchRules, Fetcher};
@@ -40,6 +41,7 @@ pub mod cache;
 mod clock;
 pub mod get;
 mod json;
+pub mod tls;
 mod unique;
 
 pub use audit::Audit;

@@ -82,6 +82,12 @@ impl LabelTable {
         Ok(id)
     }
 
+    /// The labels after the first `known` ones, in the order of their numbers.
+    pub fn labels_after(&self, known: usize) -> impl Iterator<Item = (LabelId, &Label)> {
+        let first = u32::try_from(known).unwrap_or(u32::MAX);
+        (first..).map(LabelId).zip(self.labels.get(known..).unwrap_or_default())
+    }
+
     /// The labels, in the order of their numbers.
     pub fn labels(&self) -> impl Iterator<Item = (LabelId, &Label)> {
         (0..).map(LabelId).zip(&self.labels)

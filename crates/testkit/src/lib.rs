@@ -6,6 +6,7 @@
 //! * [`TestCa`]: a certificate authority that lives as long as the test
 //! * [`Server`] and [`Reply`]: an HTTPS server that misbehaves as scripted and remembers every request
 //! * [`TestForge`] and [`TestRepo`]: repositories in memory, behind the APIs of GitHub and GitLab
+//! * [`gateway::ScriptedGateway`]: a model gateway that answers, and fails, as scripted
 //! * [`in_namespace`] with [`test_name!`]: runs the rest of a test where chosen host names and public addresses are
 //!   ours and nothing else can be reached
 //! * [`dns`]: a name server whose answers change from one question to the next
@@ -26,6 +27,7 @@
 mod ca;
 pub mod dns;
 mod forge;
+pub mod gateway;
 pub mod gzip;
 mod namespaces;
 pub mod reexec;

@@ -23,8 +23,8 @@ const BUNDLES: [&str; 5] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// The TLS configuration of one fetcher. Nothing is shared with others, not even sessions.
-pub(super) fn tls_config(extra: &[ExtraRoots]) -> Result<Arc<ClientConfig>, RulesError> {
+/// The TLS configuration of one client. Nothing is shared with others, not even sessions.
+pub(crate) fn tls_config(extra: &[ExtraRoots]) -> Result<Arc<ClientConfig>, RulesError> {
     let mut roots = system_roots();
     for source in extra {
         add_extra(&mut roots, source)?;

@@ -1,0 +1,283 @@
+//! The loop: ask the model, make the calls it asks for, until it has nothing more to ask or a budget is used up.
+//!
+//! Everything that enters the conversation passes [`Engine::say`], and every call passes the gate in `calls`. Both write
+//! to the journal before anything follows from it.
+
+mod calls;
+mod finish;
+mod resume;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use fullsend_flow::{Label, LabelId, LabelTable};
+use fullsend_model::{Completion, Conversation, Message, ModelClient, ModelError, ModelRequest, Progress};
+
+pub use self::finish::Finished;
+pub use self::resume::ResumeError;
+use crate::budget::{Budget, Exhausted};
+use crate::event::Event;
+use crate::gate::{FlowMode, PromptRole};
+use crate::store::{
+    DanglingCall, EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Row, RunStore, StoreError,
+    TerminalReason,
+};
+use crate::structured::StructuredResult;
+use crate::tool::ToolFault;
+use crate::toolbox::Toolbox;
+use crate::workspace::CurrentDir;
+
+/// What one run works with.
+#[derive(Debug)]
+pub struct RunParts {
+    /// Who answers.
+    pub model: Arc<dyn ModelClient>,
+    /// By which name.
+    pub model_name: String,
+    /// What may be called.
+    pub toolbox: Toolbox,
+    /// Where it is kept.
+    pub store: RunStore,
+    /// How strictly the rules of flow are applied.
+    pub mode: FlowMode,
+    /// What the prompt is.
+    pub role: PromptRole,
+    /// What may be used.
+    pub budget: Budget,
+    /// What is expected at the end.
+    pub structured: Option<StructuredResult>,
+    /// Where commands start; kept across a crash.
+    pub current_dir: CurrentDir,
+}
+
+/// Something to say before the model is asked: the message, and where it came from.
+#[derive(Debug)]
+pub struct Opening {
+    /// As it is kept.
+    pub kept: KeptMessage,
+    /// Where it came from.
+    pub label: Label,
+}
+
+/// Why a run cannot go on. Nothing that a model can cause.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The model.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The record.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A tool.
+    #[error(transparent)]
+    Tool(#[from] ToolFault),
+}
+
+/// What watches a run.
+pub type Watch<'w> = &'w mut (dyn FnMut(Event<'_>) + Send);
+
+/// A run under way.
+pub struct Engine<'w> {
+    parts: RunParts,
+    conversation: Conversation,
+    labels: LabelTable,
+    /// The label of everything the model has seen.
+    context: LabelId,
+    /// How often the model was told to go on or to mend its result.
+    nudges: u32,
+    repairs: u32,
+    answer: String,
+    /// Where commands start, as far as it is on record.
+    current_dir: String,
+    /// Of a run that goes on: calls without a result, and what is new to say.
+    dangling: Vec<DanglingCall>,
+    more: Vec<Opening>,
+    watch: Watch<'w>,
+}
+
+impl std::fmt::Debug for Engine<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Engine").field("parts", &self.parts).finish_non_exhaustive()
+    }
+}
+
+impl<'w> Engine<'w> {
+    /// A new run. Nothing is said yet.
+    pub fn new(parts: RunParts, watch: Watch<'w>) -> Self {
+        let current_dir = parts.current_dir.get().as_str().to_owned();
+        Self {
+            parts,
+            conversation: Conversation::default(),
+            labels: LabelTable::default(),
+            context: LabelId::BOTTOM,
+            nudges: 0,
+            repairs: 0,
+            answer: String::new(),
+            current_dir,
+            dangling: Vec::new(),
+            more: Vec::new(),
+            watch,
+        }
+    }
+
+    /// Says what a run begins with.
+    pub fn open(&mut self, opening: Vec<Opening>) -> Result<(), RunError> {
+        for Opening { kept, label } in opening {
+            let message = self.message_of(&kept)?;
+            self.tell(&kept);
+            self.say(0, kept, message, &label)?;
+        }
+        Ok(())
+    }
+
+    /// Runs to the end, or until `stop` is ready: its number is that of the signal. Whatever happens is on record.
+    pub async fn run(mut self, stop: impl Future<Output = i32>) -> Finished {
+        let ended = tokio::select! {
+            biased;
+            signal = stop => Ok(stopped(signal)),
+            ended = self.drive() => ended,
+        };
+        self.conclude(ended)
+    }
+
+    async fn drive(&mut self) -> Result<Ending, RunError> {
+        if let Some(ending) = self.take_up()? {
+            return Ok(ending);
+        }
+        self.make_dangling_calls().await?;
+        loop {
+            if let Some(which) = self.parts.budget.exhausted() {
+                return self.exhausted(which);
+            }
+            let Some(completion) = self.ask().await? else { return self.exhausted(Exhausted::Time) };
+            let turn = u64::from(self.parts.budget.turns());
+            let finish = completion.finish.clone();
+            let calls = self.hear(turn, completion)?;
+            if calls.is_empty() {
+                if let Some(ending) = self.settle(turn, &finish)? {
+                    return Ok(ending);
+                }
+            } else {
+                self.nudges = 0;
+                self.make_calls(turn, &calls).await?;
+            }
+        }
+    }
+
+    /// Asks the model; nothing when the time is up.
+    async fn ask(&mut self) -> Result<Option<Completion>, RunError> {
+        let turn = self.parts.budget.begin_turn();
+        (self.watch)(Event::TurnBegan { turn, budget: &self.parts.budget });
+        let request = ModelRequest {
+            model: &self.parts.model_name,
+            conversation: &self.conversation,
+            tools: self.parts.toolbox.descriptions(),
+            max_output_tokens: None,
+        };
+        let watch = &mut self.watch;
+        let mut progress = |piece: Progress<'_>| match piece {
+            Progress::Text(text) => watch(Event::Text(text)),
+            Progress::Reasoning(text) => watch(Event::Reasoning(text)),
+            Progress::Restarted => watch(Event::Restarted),
+        };
+        let answer = self.parts.model.complete(request, &mut progress);
+        let answer = tokio::time::timeout(self.parts.budget.time_left(), answer).await;
+        let turn = u64::from(turn);
+        match answer {
+            Err(_elapsed) => Ok(None),
+            Ok(Ok(completion)) => {
+                self.keep_attempts(turn, &completion.attempts)?;
+                Ok(Some(completion))
+            }
+            Ok(Err(error)) => {
+                self.keep_attempts(turn, error.attempts())?;
+                Err(error.into())
+            }
+        }
+    }
+
+    fn keep_attempts(&mut self, turn: u64, attempts: &[fullsend_model::Attempt]) -> Result<(), RunError> {
+        for attempt in attempts {
+            self.parts.store.append(&Row::ModelAttempt { turn, attempt: Box::new(attempt.clone()) })?;
+        }
+        Ok(())
+    }
+
+    /// Takes down an answer, and returns the calls it asks for.
+    fn hear(&mut self, turn: u64, completion: Completion) -> Result<Vec<fullsend_model::ToolCall>, RunError> {
+        let usage = completion.usage;
+        self.parts.store.append(&Row::Usage { turn, usage })?;
+        self.parts.budget.charge(&usage);
+        let mut said = completion.message;
+        for call in &mut said.tool_calls {
+            shorten(call);
+        }
+        (self.watch)(Event::Answered { content: &said.content, calls: &said.tool_calls });
+        let calls = said.tool_calls.clone();
+        self.answer.clone_from(&said.content);
+        let kept = KeptMessage::Assistant { content: said.content.clone(), tool_calls: calls.clone() };
+        // What a model says is made of all that it has seen.
+        let label = self.context_label();
+        self.say(turn, kept, Message::Assistant(said), &label)?;
+        Ok(calls)
+    }
+
+    /// Adds a message to the conversation: on record first, and with the label of where it came from.
+    fn say(&mut self, turn: u64, kept: KeptMessage, message: Message, label: &Label) -> Result<(), RunError> {
+        let (id, _) = self.labels.number(label);
+        // Both numbers are of this table.
+        let context = self.labels.join(self.context, id).unwrap_or(id);
+        self.parts.store.record_labels(&self.labels)?;
+        self.parts.store.append(&Row::Message { turn, label: id, message: kept })?;
+        self.conversation.push(message);
+        self.context = context;
+        Ok(())
+    }
+
+    fn context_label(&self) -> Label {
+        self.labels.get(self.context).cloned().unwrap_or_else(|_| Label::untrusted())
+    }
+
+    fn tell(&mut self, kept: &KeptMessage) {
+        match kept {
+            KeptMessage::System { content } => {
+                (self.watch)(Event::Told { role: "system", content, images: 0 });
+            }
+            KeptMessage::User { content, image_attachments } => {
+                (self.watch)(Event::Told { role: "user", content, images: image_attachments.len() });
+            }
+            KeptMessage::Assistant { .. } | KeptMessage::Tool { .. } => {}
+        }
+    }
+
+    fn exhausted(&mut self, which: Exhausted) -> Result<Ending, RunError> {
+        let detail = which.describe(self.parts.budget.limits());
+        let terminal_reason = match which {
+            Exhausted::Turns => TerminalReason::MaxModelTurns,
+            Exhausted::Tokens | Exhausted::Cost | Exhausted::Time | Exhausted::Output => {
+                TerminalReason::BudgetExhausted
+            }
+        };
+        let kind = if which == Exhausted::Time { FailureKind::Timeout } else { FailureKind::HarnessError };
+        let failure = FailureRecord::of_run(kind, detail.clone());
+        self.parts.store.append(&Row::Failure(Box::new(failure)))?;
+        Ok(Ending { status: EndStatus::Failed, terminal_reason, detail: Some(detail) })
+    }
+}
+
+fn stopped(signal: i32) -> Ending {
+    Ending {
+        status: EndStatus::Cancelled,
+        terminal_reason: TerminalReason::ProcessInterrupted,
+        detail: Some(format!("stopped by signal {signal}")),
+    }
+}
+
+/// Arguments that are too long to be used are not sent back to the model with every request.
+fn shorten(call: &mut fullsend_model::ToolCall) {
+    let length = call.arguments.len();
+    if length > crate::toolbox::LONGEST_ARGUMENTS {
+        call.arguments = format!(r#"{{"omitted":"{length} bytes of arguments, which is too long"}}"#);
+    }
+}

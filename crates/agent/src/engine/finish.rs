@@ -1,0 +1,126 @@
+//! How a run ends.
+
+use fullsend_flow::Label;
+use fullsend_model::{FinishReason, Message};
+
+use super::{Engine, RunError};
+use crate::store::{EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Row, TerminalReason};
+use crate::structured::StructuredOutcome;
+
+/// How often in a row the model is told to go on after an answer that was cut off.
+const MOST_NUDGES: u32 = 3;
+
+/// How a run has ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// In one word, and why.
+    pub ending: Ending,
+    /// The last thing the model said.
+    pub answer: String,
+    /// How often it was asked.
+    pub turns: u32,
+    /// What was used.
+    pub usage: fullsend_model::Usage,
+    /// What came of the structured result.
+    pub structured: Option<StructuredOutcome>,
+    /// What stopped it, if it was nothing that a model can cause.
+    pub error: Option<RunError>,
+    /// The record, complete.
+    pub store: crate::store::RunStore,
+    /// Why the record could not be completed.
+    pub unrecorded: Option<crate::store::StoreError>,
+}
+
+impl Engine<'_> {
+    /// What follows from an answer without calls; nothing when the model is to go on.
+    pub(super) fn settle(&mut self, turn: u64, finish: &FinishReason) -> Result<Option<Ending>, RunError> {
+        if *finish == FinishReason::Length {
+            if self.nudges >= MOST_NUDGES {
+                return self
+                    .failed("the answer was cut off at the gateway's limit of length, again and again")
+                    .map(Some);
+            }
+            self.nudges += 1;
+            self.nudge(
+                turn,
+                "Your answer was cut off at a limit of length. Go on where it stopped, in smaller steps.",
+            )?;
+            return Ok(None);
+        }
+        if *finish == FinishReason::ContentFilter && self.answer.is_empty() {
+            return self.failed("the gateway withheld the answer").map(Some);
+        }
+        if let Some(problem) = self.structured_problem() {
+            if self.repairs < self.parts.budget.limits().repairs {
+                self.repairs += 1;
+                self.nudge(turn, &problem)?;
+                return Ok(None);
+            }
+        }
+        Ok(Some(Ending {
+            status: EndStatus::Completed,
+            terminal_reason: TerminalReason::AssistantCompleted,
+            detail: None,
+        }))
+    }
+
+    fn structured_problem(&self) -> Option<String> {
+        let expected = self.parts.structured.as_ref()?;
+        let problem = expected.check().validation_error?;
+        Some(format!("The result in `{}` cannot be used: {problem}. Write it again.", expected.sandbox_path))
+    }
+
+    fn nudge(&mut self, turn: u64, text: &str) -> Result<(), RunError> {
+        let kept = KeptMessage::User { content: text.to_owned(), image_attachments: Vec::new() };
+        self.tell(&kept);
+        let message = Message::User { content: text.to_owned(), images: Vec::new() };
+        self.say(turn, kept, message, &Label::bottom())
+    }
+
+    fn failed(&mut self, detail: &str) -> Result<Ending, RunError> {
+        let failure = FailureRecord::of_run(FailureKind::HarnessError, detail);
+        self.parts.store.append(&Row::Failure(Box::new(failure)))?;
+        Ok(Ending {
+            status: EndStatus::Failed,
+            terminal_reason: TerminalReason::PromptLoopError,
+            detail: Some(detail.to_owned()),
+        })
+    }
+
+    /// Completes the record, whatever has happened.
+    pub(super) fn conclude(mut self, ended: Result<Ending, RunError>) -> Finished {
+        let (ending, error) = match ended {
+            Ok(ending) => (ending, None),
+            Err(error) => (self.broken(&error), Some(error)),
+        };
+        let structured =
+            self.parts.structured.as_ref().map(super::super::structured::StructuredResult::check);
+        let unrecorded = self.parts.store.append(&Row::Ended(ending.clone())).err();
+        Finished {
+            ending,
+            answer: self.answer,
+            turns: self.parts.budget.turns(),
+            usage: *self.parts.budget.usage(),
+            structured,
+            error,
+            store: self.parts.store,
+            unrecorded,
+        }
+    }
+
+    fn broken(&mut self, error: &RunError) -> Ending {
+        let (kind, terminal_reason) = match error {
+            RunError::Model(fullsend_model::ModelError::Transport { timed_out: true, .. }) => {
+                (FailureKind::Timeout, TerminalReason::PromptLoopError)
+            }
+            RunError::Model(_) | RunError::Store(_) => {
+                (FailureKind::HarnessError, TerminalReason::PromptLoopError)
+            }
+            RunError::Tool(_) => (FailureKind::HarnessError, TerminalReason::ToolError),
+        };
+        let failure = FailureRecord::of_run(kind, error.to_string());
+        // Where nothing can be written any more, the error itself is what is told.
+        let _told_by_the_error = self.parts.store.append(&Row::Failure(Box::new(failure)));
+        Ending { status: EndStatus::Failed, terminal_reason, detail: Some(error.to_string()) }
+    }
+}

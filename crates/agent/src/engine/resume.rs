@@ -1,0 +1,170 @@
+//! Going on with a run that was stopped, killed or finished.
+
+use std::io;
+use std::path::PathBuf;
+
+use fullsend_model::{AssistantMessage, Image, Message, ToolCall};
+use fullsend_origin::Sha256Digest;
+use serde_json::json;
+
+use super::{Engine, Opening, RunError, RunParts, Watch};
+use crate::event::Event;
+use crate::store::{CallFinished, CallState, EndStatus, Ending, Execution, KeptMessage, Recorded, Row};
+use crate::tool::{Effect, Shown, ToolFault};
+
+/// Why a run cannot be gone on with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResumeError {
+    /// It is complete, and there is nothing new to say.
+    #[error("the run `{0}` is complete; give it something more to do with --prompt")]
+    Complete(String),
+    /// The record cannot be read or written.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl<'w> Engine<'w> {
+    /// A run that goes on: the conversation is that of the record, and nothing of it is done again.
+    pub fn resume(
+        parts: RunParts,
+        recorded: Recorded,
+        more: Vec<Opening>,
+        watch: Watch<'w>,
+    ) -> Result<Self, ResumeError> {
+        let complete = recorded.ended.as_ref().is_some_and(|ending| ending.status == EndStatus::Completed);
+        if complete && more.is_empty() {
+            return Err(ResumeError::Complete(recorded.run_id.to_string()));
+        }
+        let mut engine = Self::new(parts, watch);
+        engine.labels = recorded.labels;
+        engine.current_dir.clone_from(&recorded.current_dir);
+        engine.dangling = recorded.dangling;
+        for kept in recorded.messages {
+            let message = engine.message_of(&kept.message)?;
+            engine.retell(&kept.message);
+            if let KeptMessage::Assistant { content, .. } = &kept.message {
+                engine.answer.clone_from(content);
+            }
+            engine.conversation.push(message);
+            engine.context = engine.labels.join(engine.context, kept.label).unwrap_or(kept.label);
+        }
+        engine.more = more;
+        Ok(engine)
+    }
+
+    /// Says what is new. An answer that was the last thing on record is the end, unless there is something more to say.
+    pub(super) fn take_up(&mut self) -> Result<Option<Ending>, RunError> {
+        let answered = matches!(
+            self.conversation.messages().last(),
+            Some(Message::Assistant(AssistantMessage { tool_calls, .. })) if tool_calls.is_empty()
+        );
+        if answered && self.more.is_empty() && self.dangling.is_empty() {
+            let turn = u64::from(self.parts.budget.turns());
+            return self.settle(turn, &fullsend_model::FinishReason::Stop);
+        }
+        Ok(None)
+    }
+
+    /// Answers the calls that were asked for and have no result: those that never began are made now, and so are reads;
+    /// others may have done something already, and are not made twice.
+    pub(super) async fn make_dangling_calls(&mut self) -> Result<(), RunError> {
+        let turn = u64::from(self.parts.budget.turns());
+        let mut open: Vec<ToolCall> = Vec::new();
+        for dangling in std::mem::take(&mut self.dangling) {
+            let call = dangling.call;
+            match dangling.state {
+                CallState::Interrupted { effect: Effect::Read, .. } | CallState::NeverStarted => {
+                    open.push(call)
+                }
+                // What was refused is refused again.
+                CallState::Finished { execution: Execution::NotRun, .. } => open.push(call),
+                CallState::Interrupted { .. } | CallState::Finished { .. } => {
+                    self.make_calls(turn, &std::mem::take(&mut open)).await?;
+                    self.answer_interrupted(turn, &call)?;
+                }
+            }
+        }
+        if !open.is_empty() {
+            self.make_calls(turn, &open).await?;
+        }
+        let more = std::mem::take(&mut self.more);
+        self.open(more)
+    }
+
+    fn answer_interrupted(&mut self, turn: u64, call: &ToolCall) -> Result<(), RunError> {
+        (self.watch)(Event::CallBegan { call });
+        let told = json!({
+            "type": "fullsend.interrupted",
+            "detail": "the run was interrupted while this call was under way; it may have been carried out in part or \
+                       as a whole, and is not made again; look before you repeat it",
+        });
+        let finished = CallFinished {
+            call_id: call.id.clone(),
+            tool: call.name.clone(),
+            output_id: None,
+            execution: Execution::Interrupted,
+            duration_ms: 0,
+            artifact: None,
+            error_detail: Some("interrupted".to_owned()),
+        };
+        self.parts.store.append(&Row::CallFinished(finished))?;
+        let shown = Shown { line: "interrupted; not made again".to_owned(), diff: None };
+        (self.watch)(Event::CallEnded { call, shown: &shown, done: false });
+        let kept = KeptMessage::Tool {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            content: told.to_string(),
+            result_ref: None,
+        };
+        let message = Message::Tool { call_id: call.id.clone(), content: told.to_string() };
+        self.say(turn, kept, message, &fullsend_flow::Label::bottom())
+    }
+
+    /// A kept message as the model sees it. Pictures are read from their snapshots, which must be what they were.
+    pub(super) fn message_of(&self, kept: &KeptMessage) -> Result<Message, RunError> {
+        Ok(match kept {
+            KeptMessage::System { content } => Message::System { content: content.clone() },
+            KeptMessage::User { content, image_attachments } => {
+                let load = |attachment| self.load(attachment);
+                let images = image_attachments.iter().map(load).collect::<Result<_, _>>()?;
+                Message::User { content: content.clone(), images }
+            }
+            KeptMessage::Assistant { content, tool_calls } => Message::Assistant(AssistantMessage {
+                content: content.clone(),
+                tool_calls: tool_calls.clone(),
+            }),
+            KeptMessage::Tool { tool_call_id, content, .. } => {
+                Message::Tool { call_id: tool_call_id.clone(), content: content.clone() }
+            }
+        })
+    }
+
+    fn load(&self, attachment: &crate::store::ImageAttachment) -> Result<Image, RunError> {
+        let path: PathBuf = match &attachment.snapshot_path {
+            Some(relative) => self.parts.store.run_dir().join(relative),
+            None => attachment.host_path.clone(),
+        };
+        let fault = |source| RunError::Tool(ToolFault::Artifact { path: path.clone(), source });
+        let bytes = std::fs::read(&path).map_err(fault)?;
+        if format!("sha256:{}", Sha256Digest::of(&bytes)) != attachment.digest {
+            return Err(fault(io::Error::new(io::ErrorKind::InvalidData, "the picture is not what it was")));
+        }
+        let media_type = known_media_type(&attachment.media_type).ok_or_else(|| {
+            fault(io::Error::new(io::ErrorKind::InvalidData, "not a picture of a known kind"))
+        })?;
+        Ok(Image { media_type, bytes: bytes.into() })
+    }
+
+    /// Tells whoever watches what is on record.
+    fn retell(&mut self, kept: &KeptMessage) {
+        self.tell(kept);
+        if let KeptMessage::Assistant { content, tool_calls } = kept {
+            (self.watch)(Event::Answered { content, calls: tool_calls });
+        }
+    }
+}
+
+fn known_media_type(media_type: &str) -> Option<&'static str> {
+    ["image/png", "image/jpeg", "image/gif", "image/webp"].into_iter().find(|known| *known == media_type)
+}

@@ -1,0 +1,166 @@
+//! The one sandbox session of a run, in which everything that a model asks for is executed.
+//!
+//! The session is made once, at the latest for the first command, and stays warm: a command costs a fork and an exec.
+//! Whatever waits for a command may be dropped at any time; the command then ends with everything it has started.
+
+mod capabilities;
+mod capture;
+mod directory;
+mod plan;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use fullsend_sandbox::{
+    ExecEvent, ExecRequest, SandboxBackend, SandboxError, SandboxSession, SandboxSessionId,
+};
+use tokio::sync::Mutex;
+
+pub use capabilities::{Capabilities, Command, PROGRAMS};
+pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Spill, Stream};
+pub use directory::{Directories, Whereabouts};
+pub use plan::{MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE};
+
+use crate::tool::ToolFault;
+use capture::StreamCapture;
+
+/// One warm session of a sandbox.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    backend: Arc<dyn SandboxBackend>,
+    plan: SessionPlan,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Nothing has been asked for yet.
+    Planned,
+    /// Commands can run.
+    Ready(Arc<Ready>),
+    /// It is over.
+    Ended,
+}
+
+/// A session that exists.
+#[derive(Debug)]
+struct Ready {
+    id: SandboxSessionId,
+    session: SandboxSession,
+}
+
+impl Execution {
+    /// A session that is made by the first command, or by [`Execution::warm_up`].
+    pub fn lazy(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Self {
+        Self { shared: Arc::new(Shared { backend, plan, state: Mutex::new(State::Planned) }) }
+    }
+
+    /// A session that is there when this returns.
+    pub async fn start(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Result<Self, SandboxError> {
+        let execution = Self::lazy(backend, plan);
+        execution.warm_up().await?;
+        Ok(execution)
+    }
+
+    /// What was asked for.
+    pub fn plan(&self) -> &SessionPlan {
+        &self.shared.plan
+    }
+
+    /// How the backend is called: `local`, `docker`.
+    pub fn backend_name(&self) -> &'static str {
+        self.shared.backend.name()
+    }
+
+    /// Makes the session, unless it is there. Any number of callers may wait; it is made once.
+    pub async fn warm_up(&self) -> Result<(), SandboxError> {
+        self.ready().await.map(drop)
+    }
+
+    /// The session as the backend describes it: what is enforced, and by which layer.
+    pub async fn describe(&self) -> Result<SandboxSession, SandboxError> {
+        Ok(self.ready().await?.session.clone())
+    }
+
+    /// Runs a command to its end. Its output is read as it comes, and kept within the limits of `capture`.
+    pub async fn run(&self, request: ExecRequest, mut capture: Capture<'_>) -> Result<Captured, ToolFault> {
+        let ready = self.ready().await?;
+        let mut running = self.shared.backend.spawn(&ready.id, request).await?;
+        let mut stdout = StreamCapture::new(Stream::Stdout, capture.limits);
+        let mut stderr = StreamCapture::new(Stream::Stderr, capture.limits);
+        loop {
+            match running.next().await? {
+                ExecEvent::Stdout(bytes) => {
+                    capture.tell(Stream::Stdout, &bytes);
+                    stdout.add(&bytes, &capture)?;
+                }
+                ExecEvent::Stderr(bytes) => {
+                    capture.tell(Stream::Stderr, &bytes);
+                    stderr.add(&bytes, &capture)?;
+                }
+                ExecEvent::Exited(exit) => {
+                    let (stdout, stderr) = (stdout.finish(&capture)?, stderr.finish(&capture)?);
+                    return Ok(Captured { stdout, stderr, exit });
+                }
+            }
+        }
+    }
+
+    /// Ends the session with everything in it. Commands are refused from now on.
+    pub async fn end(&self) -> Result<(), SandboxError> {
+        // Waits for a session that is being made: nothing would end it later.
+        let before = std::mem::replace(&mut *self.shared.state.lock().await, State::Ended);
+        match before {
+            State::Planned | State::Ended => Ok(()),
+            State::Ready(ready) => self.shared.backend.terminate(&ready.id).await,
+        }
+    }
+
+    /// The place on the host of the directory in which shells leave word; none where there is no single place.
+    pub(crate) async fn shell_directory(&self) -> Result<Option<PathBuf>, SandboxError> {
+        let ready = self.ready().await?;
+        let mount = ready.session.mounts.iter().find(|mount| mount.target == SHELL_MOUNT);
+        Ok(mount.and_then(|mount| mount.host_path.clone()))
+    }
+
+    async fn ready(&self) -> Result<Arc<Ready>, SandboxError> {
+        if let State::Ready(ready) = &*self.shared.state.lock().await {
+            return Ok(Arc::clone(ready));
+        }
+        let shared = Arc::clone(&self.shared);
+        // In a task of its own: a caller that is dropped now must not leave half a session that nobody knows of.
+        let made = tokio::spawn(async move { shared.make().await }).await;
+        made.unwrap_or_else(|error| {
+            Err(SandboxError::Lifecycle(format!("the sandbox was not made: {error}")))
+        })
+    }
+}
+
+impl Shared {
+    async fn make(&self) -> Result<Arc<Ready>, SandboxError> {
+        let mut state = self.state.lock().await;
+        match &*state {
+            State::Ready(ready) => return Ok(Arc::clone(ready)),
+            State::Ended => {
+                return Err(SandboxError::Lifecycle("the sandbox of this run has been ended".to_owned()));
+            }
+            State::Planned => {}
+        }
+        let session = self.backend.provision(self.plan.spec()?).await?;
+        let ready = Arc::new(Ready { id: session.id.clone(), session });
+        *state = State::Ready(Arc::clone(&ready));
+        Ok(ready)
+    }
+}
+
+impl fmt::Display for Execution {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "a session of the {} sandbox", self.backend_name())
+    }
+}

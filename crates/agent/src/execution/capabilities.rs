@@ -1,0 +1,129 @@
+//! Which of the usual programs the sandbox has.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use fullsend_sandbox::{ExecRequest, SandboxError};
+use serde::{Deserialize, Serialize};
+
+use super::{Capture, CaptureLimits, Execution, Spill};
+use crate::tool::ToolFault;
+
+/// What is looked for.
+pub const PROGRAMS: [&str; 7] = ["bash", "sh", "node", "deno", "python", "python3", "git"];
+
+/// One line for each program: its name, its path, the first line of its version; nothing after the name if it is missing.
+/// A program that waits for something is not waited for long.
+const PROBE: &str = r#"for name in "$@"; do
+  path=$(command -v "$name") || path=
+  version=
+  case $name:$path in
+    *:) ;;
+    sh:*) ;;
+    *) version=$(timeout 5 "$path" --version 2>/dev/null </dev/null | head -n 1) ;;
+  esac
+  printf '%s\t%s\t%s\n' "$name" "$path" "$version"
+done"#;
+
+/// The longest that all of them may take.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest version that is kept, in characters.
+const LONGEST: usize = 200;
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Capabilities {
+    /// Always `fullsend.capability-snapshot`.
+    pub r#type: String,
+    /// The backend that runs commands: `local`, `docker`.
+    pub sandbox: String,
+    /// What was looked for.
+    pub commands: BTreeMap<String, Command>,
+}
+
+/// One program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// Whether it is there.
+    pub present: bool,
+    /// Where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// What it says its version is; written by a program of the sandbox, so for display only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+impl Execution {
+    /// Looks which programs there are. Takes a while: run it beside something else.
+    pub async fn probe(&self) -> Result<Capabilities, ToolFault> {
+        let arguments = ["-c", PROBE, "probe"].into_iter().chain(PROGRAMS);
+        let request = ExecRequest { timeout: Some(TIMEOUT), ..ExecRequest::new("/bin/sh", arguments) };
+        let capture = Capture { output_id: "capabilities", limits: LIMITS, spill: &Nowhere, listener: None };
+        let captured = self.run(request, capture).await?;
+        if captured.exit.exit_code != 0 {
+            let code = captured.exit.exit_code;
+            return Err(
+                SandboxError::Exec(format!("looking for programs in the sandbox ended with {code}")).into()
+            );
+        }
+        Ok(Capabilities {
+            r#type: "fullsend.capability-snapshot".to_owned(),
+            sandbox: self.backend_name().to_owned(),
+            commands: read(&captured.stdout.text),
+        })
+    }
+}
+
+/// Enough for every line.
+const LIMITS: CaptureLimits = CaptureLimits { head: 16_000, tail: 4_000, file_bytes: 0 };
+
+/// For output that is kept nowhere else.
+#[derive(Debug)]
+struct Nowhere;
+
+impl Spill for Nowhere {
+    fn spill(&self, _: &str, _: &str) -> io::Result<(PathBuf, Box<dyn Write + Send>)> {
+        Ok((PathBuf::new(), Box::new(io::sink())))
+    }
+}
+
+/// Lines that are none of ours are ignored: programs write what they like.
+fn read(text: &str) -> BTreeMap<String, Command> {
+    let mut commands: BTreeMap<String, Command> =
+        PROGRAMS.iter().map(|name| ((*name).to_owned(), Command::default())).collect();
+    for line in text.lines() {
+        let mut parts = line.splitn(3, '\t');
+        let mut part = || parts.next().filter(|part| !part.is_empty());
+        let found = part().and_then(|name| commands.get_mut(name));
+        let (Some(command), Some(path)) = (found, part()) else { continue };
+        let version =
+            part().map(|version| version.chars().filter(|c| !c.is_control()).take(LONGEST).collect());
+        *command = Command { present: true, path: Some(path.to_owned()), version };
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Command, PROGRAMS, read};
+
+    #[test]
+    fn lines_of_programs_are_read_and_others_are_not() {
+        let commands =
+            read("bash\t/bin/bash\tGNU bash\x1b[0m, 5\nsh\t/bin/sh\t\nnode\t\t\nevil\t/x\ty\n\n\t\t\n");
+        assert_eq!(commands.len(), PROGRAMS.len());
+        let found = |path: &str, version: Option<&str>| Command {
+            present: true,
+            path: Some(path.to_owned()),
+            version: version.map(str::to_owned),
+        };
+        assert_eq!(commands["bash"], found("/bin/bash", Some("GNU bash[0m, 5")));
+        assert_eq!(commands["sh"], found("/bin/sh", None));
+        assert_eq!(commands["node"], Command::default());
+        assert!(!read("")["git"].present);
+    }
+}

@@ -1,0 +1,71 @@
+//! How a run stands: `run-state.json`.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::account::{Account, Status};
+use super::{POLICY_TRACE, RUN_REPORT, TRANSCRIPT};
+use crate::gate::FlowMode;
+use crate::store::{RecordedSettings, RunId, TerminalReason, ToolResultRef};
+
+/// How a run stands. Between two calls it is running.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RunState<'a> {
+    r#type: &'static str,
+    version: u32,
+    run_id: &'a RunId,
+    status: Status,
+    created_at: &'a str,
+    updated_at: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_at: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terminal_reason: Option<TerminalReason>,
+    cfc_enforcement_mode: FlowMode,
+    current_dir: &'a str,
+    model: &'a str,
+    model_turns: u64,
+    artifact_root: &'a Path,
+    transcript_path: &'static str,
+    run_report_path: &'static str,
+    policy_trace_path: &'static str,
+    settings: &'a RecordedSettings,
+    policy_events: &'a [Value],
+    tool_outputs: Vec<&'a ToolResultRef>,
+    failure_records: &'a [Value],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    primary_failure: Option<&'a Value>,
+}
+
+impl Account<'_> {
+    /// How the run stands.
+    pub(super) fn state<'b>(&'b self, run_dir: &'b Path) -> RunState<'b> {
+        let ending = self.ending();
+        RunState {
+            r#type: "fullsend.run-state",
+            version: 1,
+            run_id: self.run_id,
+            status: self.status(),
+            created_at: self.parts.first().map_or(self.updated_at, |part| part.started_at),
+            updated_at: self.updated_at,
+            ended_at: ending.map(|(at, _)| at),
+            terminal_reason: ending.map(|(_, ending)| ending.terminal_reason),
+            cfc_enforcement_mode: self.settings.flow_mode,
+            current_dir: self.current_dir,
+            model: &self.settings.model,
+            model_turns: self.model_turns,
+            artifact_root: run_dir,
+            transcript_path: TRANSCRIPT,
+            run_report_path: RUN_REPORT,
+            policy_trace_path: POLICY_TRACE,
+            settings: self.settings,
+            policy_events: &self.events,
+            tool_outputs: self.tool_outputs(),
+            failure_records: self.failures.records(),
+            primary_failure: self.failures.primary(),
+        }
+    }
+}

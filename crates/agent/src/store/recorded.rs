@@ -1,0 +1,183 @@
+//! What a journal says about its run.
+
+mod calls;
+
+use std::path::Path;
+
+use fullsend_flow::{LabelId, LabelTable};
+use fullsend_model::Usage;
+use serde_json::{Map, Value};
+
+pub use calls::{CallState, DanglingCall};
+
+use self::calls::Asked;
+use super::error::StoreError;
+use super::journal::{self, Entry};
+use super::message::KeptMessage;
+use super::row::{Ending, Row};
+use super::run_id::RunId;
+use super::settings::RecordedSettings;
+use super::usage;
+use super::{open_run, run_dir_of};
+
+/// A message with its place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeptTurn {
+    /// In which turn.
+    pub turn: u64,
+    /// Where it came from.
+    pub label: LabelId,
+    /// What was said.
+    pub message: KeptMessage,
+}
+
+/// What is known about a run from its journal, up to where the journal ends.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The name of the run.
+    pub run_id: RunId,
+    /// What the run may do, after every narrowing.
+    pub settings: RecordedSettings,
+    /// The conversation.
+    pub messages: Vec<KeptTurn>,
+    /// The labels of its messages.
+    pub labels: LabelTable,
+    /// How often the model answered.
+    pub turns: u64,
+    /// What the answers used.
+    pub usage: Usage,
+    /// The number for the next output.
+    pub next_output: u64,
+    /// How many calls were begun.
+    pub calls: u64,
+    /// Where commands start, in the sandbox.
+    pub current_dir: String,
+    /// Calls that the model asked for and has no answer to.
+    pub dangling: Vec<DanglingCall>,
+    /// The skills in use: entries of `skill-activations.json`.
+    pub skill_activations: Vec<Map<String, Value>>,
+    /// How the run ended, if it did.
+    pub ended: Option<Ending>,
+    /// How often it was resumed.
+    pub resumed: u64,
+    /// How many bytes of an unfinished row were cut off.
+    pub cut_bytes: u64,
+}
+
+impl Recorded {
+    /// Reads the journal of a run, which somebody else may be writing, without changing anything.
+    pub fn read(run: &Path) -> Result<Self, StoreError> {
+        let run_dir = run_dir_of(run)?;
+        let directory = open_run(&run_dir)?;
+        let path = run_dir.join(journal::JOURNAL);
+        let file = journal::open_to_read(directory, &path)?;
+        let mut fold = Fold::default();
+        let read = journal::read(&file, &path, |entry| fold.add(entry))?;
+        fold.finish(read.torn).ok_or(StoreError::NeverBegan { run_dir })
+    }
+}
+
+/// A journal as it is read.
+#[derive(Debug, Default)]
+pub(super) struct Fold {
+    so_far: Option<Recorded>,
+    usages: Vec<Usage>,
+    asked: Asked,
+}
+
+impl Fold {
+    /// Adds a row; the error says what is wrong with it in its place.
+    pub(super) fn add(&mut self, entry: Entry) -> Result<(), String> {
+        match (&mut self.so_far, entry.row) {
+            (None, Row::Started { run_id, settings, .. }) => {
+                self.so_far = Some(begin(run_id, *settings));
+                Ok(())
+            }
+            (None, _) => Err("the first row must say what the run may do".to_owned()),
+            (Some(_), Row::Started { .. }) => Err("a run begins only once".to_owned()),
+            (Some(recorded), row) => {
+                self.asked.see(&row);
+                if let Row::Usage { usage, .. } = &row {
+                    self.usages.push(*usage);
+                }
+                apply(recorded, row)
+            }
+        }
+    }
+
+    /// What the rows say together; none when there were none.
+    pub(super) fn finish(self, cut_bytes: u64) -> Option<Recorded> {
+        let recorded = self.so_far?;
+        let usage = usage::sum(&self.usages);
+        Some(Recorded { usage, dangling: self.asked.dangling(), cut_bytes, ..recorded })
+    }
+}
+
+fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
+    Recorded {
+        run_id,
+        current_dir: settings.start_dir.clone(),
+        settings,
+        messages: Vec::new(),
+        labels: LabelTable::default(),
+        turns: 0,
+        usage: Usage::default(),
+        next_output: 1,
+        calls: 0,
+        dangling: Vec::new(),
+        skill_activations: Vec::new(),
+        ended: None,
+        resumed: 0,
+        cut_bytes: 0,
+    }
+}
+
+fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
+    match row {
+        Row::Started { .. } => {}
+        Row::Resumed { settings, .. } => {
+            recorded.settings = *settings;
+            recorded.ended = None;
+            recorded.resumed += 1;
+        }
+        Row::Label { id, label } => {
+            let (number, is_new) = recorded.labels.number(&label);
+            if number != id || !is_new {
+                return Err(format!("label {} is not the next one", id.number()));
+            }
+        }
+        Row::Message { turn, label, message } => {
+            recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
+            recorded.turns += u64::from(matches!(message, KeptMessage::Assistant { .. }));
+            recorded.messages.push(KeptTurn { turn, label, message });
+        }
+        Row::CallStarted { output_id, .. } => {
+            recorded.calls += 1;
+            used(recorded, &output_id);
+        }
+        Row::CallFinished(finished) => {
+            if let Some(output_id) = finished.output_id {
+                used(recorded, &output_id);
+            }
+        }
+        Row::Cwd { path } => recorded.current_dir = path,
+        Row::SkillActivated { activation } => recorded.skill_activations.push(activation),
+        Row::Ended(ending) => recorded.ended = Some(ending),
+        Row::ModelAttempt { .. }
+        | Row::Usage { .. }
+        | Row::Decision(_)
+        | Row::PolicyEvent(_)
+        | Row::Failure(_)
+        | Row::SkillRead { .. }
+        | Row::SkillExecuted { .. } => {}
+    }
+    Ok(())
+}
+
+/// A number that was given to a call is never given to another, whether or not the call came to an end.
+fn used(recorded: &mut Recorded, output_id: &str) {
+    let number = output_id.rsplit(':').next().and_then(|number| number.parse::<u64>().ok());
+    if let Some(number) = number {
+        recorded.next_output = recorded.next_output.max(number.saturating_add(1));
+    }
+}

@@ -1,0 +1,190 @@
+//! The rows of a journal.
+
+use fullsend_flow::{Label, LabelId};
+use fullsend_model::{Attempt, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::failure::FailureRecord;
+use super::message::KeptMessage;
+use super::policy::{PolicyDecision, PolicyEvent};
+use super::run_id::RunId;
+use super::settings::RecordedSettings;
+use crate::tool::Effect;
+
+/// One thing that happened, or is about to. Every row is written before what it announces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Row {
+    /// The run begins. Always the first row, and only there.
+    Started {
+        /// The version of the journal.
+        version: u32,
+        /// The name of the run.
+        run_id: RunId,
+        /// What it may do.
+        settings: Box<RecordedSettings>,
+    },
+    /// The run goes on in another process.
+    Resumed {
+        /// What it may do from here on.
+        settings: Box<RecordedSettings>,
+        /// How many bytes of an unfinished row were cut off.
+        cut_bytes: u64,
+    },
+    /// A label, before its first use.
+    Label {
+        /// Its number.
+        id: LabelId,
+        /// The label.
+        label: Label,
+    },
+    /// The conversation grows.
+    Message {
+        /// In which turn, from one; zero before the first.
+        turn: u64,
+        /// Where it came from.
+        label: LabelId,
+        /// What is said.
+        message: KeptMessage,
+    },
+    /// A gateway was asked.
+    ModelAttempt {
+        /// For which turn.
+        turn: u64,
+        /// How it went.
+        attempt: Box<Attempt>,
+    },
+    /// What an answer used.
+    Usage {
+        /// In which turn.
+        turn: u64,
+        /// How much.
+        usage: Usage,
+    },
+    /// A tool is about to run.
+    CallStarted {
+        /// The gateway's name for the call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// The number of its output, used for nothing else ever.
+        output_id: String,
+        /// What it does to the world.
+        effect: Effect,
+        /// The arguments, as sizes and digests.
+        input: Map<String, Value>,
+    },
+    /// A call is over.
+    CallFinished(CallFinished),
+    /// Whether a call may be made.
+    Decision(Box<PolicyDecision>),
+    /// Somebody should know about a call.
+    PolicyEvent(Box<PolicyEvent>),
+    /// Something failed.
+    Failure(Box<FailureRecord>),
+    /// Commands start elsewhere from here on.
+    Cwd {
+        /// Where, in the sandbox.
+        path: String,
+    },
+    /// A skill is in use; an entry of `skill-activations.json`.
+    SkillActivated {
+        /// The entry.
+        activation: Map<String, Value>,
+    },
+    /// A file of a skill was read; an entry of `skill-resource-reads.json`.
+    SkillRead {
+        /// The entry.
+        read: Map<String, Value>,
+    },
+    /// A script of a skill ran; an entry of `skill-script-executions.json`.
+    SkillExecuted {
+        /// The entry.
+        execution: Map<String, Value>,
+    },
+    /// The run is over, until somebody resumes it.
+    Ended(Ending),
+}
+
+/// How a call ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallFinished {
+    /// The gateway's name for the call.
+    pub call_id: String,
+    /// The tool, as the model called it.
+    pub tool: String,
+    /// The number of its output; none when the call was refused before it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_id: Option<String>,
+    /// What became of it.
+    pub execution: Execution,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The file with the whole result, relative to the directory of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
+    /// Why it did not do what was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_detail: Option<String>,
+}
+
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Execution {
+    /// It did what was asked.
+    Completed,
+    /// It did not.
+    Failed,
+    /// It never began.
+    NotRun,
+    /// It began, and nobody knows how far it came.
+    Interrupted,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Ending {
+    /// In one word.
+    pub status: EndStatus,
+    /// Why.
+    pub terminal_reason: TerminalReason,
+    /// In words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// How a run ended, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndStatus {
+    /// The model had nothing more to say.
+    Completed,
+    /// It could not go on.
+    Failed,
+    /// Somebody stopped it.
+    Cancelled,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TerminalReason {
+    /// The model answered without asking for a call.
+    AssistantCompleted,
+    /// A single call was all that was asked for.
+    ToolCompleted,
+    /// A tool failed in a way that no model can mend.
+    ToolError,
+    /// The turns are used up.
+    MaxModelTurns,
+    /// Tokens, money or time are used up.
+    BudgetExhausted,
+    /// The gateway, or the loop itself, failed.
+    PromptLoopError,
+    /// A signal.
+    ProcessInterrupted,
+}

@@ -1,0 +1,77 @@
+//! How the end of a command is told to a model.
+
+use fullsend_sandbox::{Denial, Denied, ExecExit, LimitHit};
+use serde_json::{Map, Value};
+
+use crate::execution::{Captured, CapturedStream, Stream};
+
+/// Adds what came of a command to a result.
+pub(super) fn describe(captured: Captured, result: &mut Map<String, Value>) {
+    let Captured { stdout, stderr, exit } = captured;
+    describe_stream(Stream::Stdout, stdout, result);
+    describe_stream(Stream::Stderr, stderr, result);
+    result.insert("exitCode".to_owned(), exit.exit_code.into());
+    describe_exit(&exit, result);
+}
+
+fn describe_stream(stream: Stream, captured: CapturedStream, result: &mut Map<String, Value>) {
+    let name = stream.name();
+    result.insert(name.to_owned(), captured.text.into());
+    if captured.omitted > 0 {
+        result.insert(format!("{name}Truncated"), true.into());
+        result.insert(format!("{name}OriginalLength"), captured.original_length.into());
+    }
+    if captured.replaced > 0 {
+        result.insert(format!("{name}ReplacedCharacters"), captured.replaced.into());
+    }
+    if captured.dropped_bytes > 0 {
+        result.insert(format!("{name}DroppedBytes"), captured.dropped_bytes.into());
+    }
+    // Only the name: where on the host it lies is nothing that a model can use.
+    if let Some(name_of_file) = captured.file.as_ref().and_then(|file| file.file_name()) {
+        result.insert(format!("{name}Artifact"), name_of_file.to_string_lossy().into());
+    }
+}
+
+fn describe_exit(exit: &ExecExit, result: &mut Map<String, Value>) {
+    if exit.timed_out {
+        result.insert("timedOut".to_owned(), true.into());
+    }
+    if let Some(signal) = exit.signal.filter(|_| !exit.timed_out) {
+        result.insert("signal".to_owned(), signal.into());
+    }
+    let limits: Vec<Value> = exit.limits_hit.iter().filter_map(limit_name).map(Value::from).collect();
+    if !limits.is_empty() {
+        result.insert("limitsReached".to_owned(), limits.into());
+    }
+    let denials: Vec<Value> = exit.denials.iter().map(|denial| denial_line(denial).into()).collect();
+    if !denials.is_empty() {
+        result.insert("denied".to_owned(), denials.into());
+    }
+}
+
+fn limit_name(limit: &LimitHit) -> Option<&'static str> {
+    match limit {
+        LimitHit::Memory => Some("memory"),
+        LimitHit::Processes => Some("processes"),
+        // Told in other words.
+        LimitHit::Time | LimitHit::Output => None,
+    }
+}
+
+fn denial_line(denial: &Denial) -> String {
+    let reason = denial.reason.trim_end_matches('.');
+    match &denial.what {
+        Denied::Host { host, port } => format!("network: {host}:{port}: {reason}"),
+        Denied::Path { path, access } => format!("{access}: {path}: {reason}"),
+        Denied::Call { name } => format!("system call: {name}: {reason}"),
+    }
+}
+
+/// The end of an output that ran out of time.
+pub(super) fn add_timeout_notice(captured: &mut CapturedStream, milliseconds: u128) {
+    if !captured.text.is_empty() && !captured.text.ends_with('\n') {
+        captured.text.push('\n');
+    }
+    captured.text.push_str(&format!("command timed out after {milliseconds}ms"));
+}

@@ -1,0 +1,58 @@
+//! Requests as they go over the wire.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use crate::client::ModelRequest;
+use crate::conversation::ToolDescription;
+
+/// The tools of the last request in wire form. Runs offer the same tools each turn.
+#[derive(Debug, Default)]
+pub(super) struct ToolsInWireForm(Mutex<Option<Known>>);
+
+/// A list of tools and its wire form.
+#[derive(Debug)]
+struct Known {
+    tools: Vec<ToolDescription>,
+    wire: Arc<[u8]>,
+}
+
+impl ToolsInWireForm {
+    /// The wire form of a list of tools, made once for each list.
+    fn of(&self, tools: &[ToolDescription]) -> Arc<[u8]> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.as_ref().filter(|known| known.tools == tools) {
+            return Arc::clone(&known.wire);
+        }
+        let wire: Arc<[u8]> = serialize(tools).into();
+        *known = Some(Known { tools: tools.to_vec(), wire: Arc::clone(&wire) });
+        wire
+    }
+}
+
+/// The members of a request that are about tools.
+fn serialize(tools: &[ToolDescription]) -> Vec<u8> {
+    let function = |tool: &ToolDescription| json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}});
+    let tools: Vec<Value> = tools.iter().map(function).collect();
+    format!(r#","tools":{},"tool_choice":"auto","parallel_tool_calls":true"#, Value::from(tools)).into_bytes()
+}
+
+/// The body of a request: the conversation is copied into it once, and all attempts share it.
+pub(super) fn body(request: &ModelRequest<'_>, tools: &ToolsInWireForm) -> Bytes {
+    // A list of no tools is refused by some servers.
+    let tools = (!request.tools.is_empty()).then(|| tools.of(request.tools));
+    let tools = tools.as_deref().unwrap_or_default();
+    let head = format!(r#"{{"model":{},"messages":["#, Value::from(request.model));
+    let limit =
+        request.max_output_tokens.map(|limit| format!(r#","max_tokens":{limit}"#)).unwrap_or_default();
+    let tail = format!(r#","stream":true,"stream_options":{{"include_usage":true}}{limit}}}"#);
+    let messages = request.conversation.wire();
+    let length = head.len() + messages.len() + 1 + tools.len() + tail.len();
+    let mut body = Vec::with_capacity(length);
+    for part in [head.as_bytes(), messages, b"]", tools, tail.as_bytes()] {
+        body.extend_from_slice(part);
+    }
+    Bytes::from(body)
+}
