@@ -204,6 +204,10 @@ impl Building {
                 return self.note(&rules::UNUSABLE_ROOT, detail, skill_root.host.clone());
             }
         };
+        if root.path().to_str().is_none() || skill_root.sandbox.to_str().is_none() {
+            let detail = "its path is not UTF-8 text, which records and prompts are";
+            return self.note(&rules::UNUSABLE_ROOT, detail, skill_root.host.clone());
+        }
         let limits = self.registry.limits;
         let (found, notes) = scan::find(&root, &limits);
         self.registry.diagnostics.extend(notes);

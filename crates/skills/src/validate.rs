@@ -16,6 +16,9 @@ use crate::beneath::{OpenError, Root};
 use crate::document::{self, FileError, NotText, Shape};
 use crate::{resource, rules};
 
+/// How many flaws of one kind are reported one by one. A hostile file has thousands, and each place costs a look at the file.
+pub(crate) const MAX_REPORTED: usize = 20;
+
 /// What came of validating a directory.
 #[derive(Debug)]
 pub struct Validation {
@@ -174,10 +177,13 @@ fn refuse_notation(parsed: &Parsed<'_>, problems: &mut Vec<Diagnostic>) -> bool 
         let message = format!("Invalid YAML in frontmatter: {message}");
         problems.push(Diagnostic::new(&rules::YAML, at, message).with_help_if(help));
     };
-    for problem in &parsed.problems {
+    for problem in parsed.problems.iter().take(MAX_REPORTED) {
         refuse(problem.at, &problem.message, Some(problem.help().to_owned()));
     }
-    if !parsed.problems.is_empty() {
+    if let [.., last] = parsed.problems.as_slice() {
+        if let Some(more) = parsed.problems.len().checked_sub(MAX_REPORTED).filter(|more| *more > 0) {
+            refuse(last.at, &format!("{more} more problems like these"), None);
+        }
         return false;
     }
     if let Some(at) = parsed.notation.flow {

@@ -29,12 +29,13 @@ fn list(args: &SkillsListArgs, output: &mut Output) -> Result<Exit> {
             output.json(&serde_json::to_value(registry.record(&now))?)?;
         }
         ShowFormat::Text => {
+            let here = std::env::current_dir()?.canonicalize()?;
             for skill in registry.skills() {
-                output.text(&entry(skill))?;
+                output.text(&entry(skill, &here))?;
             }
             let notes = registry.skills().iter().flat_map(|skill| &skill.diagnostics);
             for note in registry.diagnostics().iter().chain(notes) {
-                output.note(&remark(note));
+                output.note(&remark(note, &here));
             }
             output.note(&count(registry.skills().len(), "skill"));
         }
@@ -60,7 +61,7 @@ fn roots(named: &[PathBuf]) -> Result<Vec<SkillRoot>> {
 }
 
 /// Name, size and place on one line, the description on the next.
-fn entry(skill: &Skill) -> String {
+fn entry(skill: &Skill, here: &Path) -> String {
     let hidden = match skill.manifest.model_invocation {
         ModelInvocation::Allowed => "",
         ModelInvocation::Disabled => ", only by name",
@@ -69,7 +70,7 @@ fn entry(skill: &Skill) -> String {
         "{} ({}{hidden})  {}",
         skill.name(),
         count(skill.resources.len(), "resource"),
-        skill.skill_path.display()
+        below(&skill.skill_path, here).display()
     );
     let description = skill.manifest.description.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{}\n    {}\n", printable(line), printable(shortened(&description)))
@@ -84,8 +85,13 @@ fn shortened(text: &str) -> String {
     }
 }
 
-fn remark(note: &Note) -> String {
-    let place = note.path.as_ref().map_or(String::new(), |path| format!("{}: ", path.display()));
+/// A path as people would write it from where they are.
+fn below<'p>(path: &'p Path, here: &Path) -> &'p Path {
+    path.strip_prefix(here).unwrap_or(path)
+}
+
+fn remark(note: &Note, here: &Path) -> String {
+    let place = note.path.as_ref().map_or(String::new(), |path| format!("{}: ", below(path, here).display()));
     let Note { rule, detail, .. } = note;
     let line = format!("{}[{}]: {place}{detail}", rule.severity.as_str(), rule.code);
     format!("{}\n  help: {}", printable(line), rule.remedy)

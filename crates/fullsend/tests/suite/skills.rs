@@ -18,18 +18,13 @@ fn the_usual_places_are_listed_and_the_first_wins() {
     place.write(".claude/skills/b/SKILL.md", skill("b", "Another\ndisable-model-invocation: true"));
     place.write(".claude/skills/b/references/x.md", "x");
     let ran = place.run(&["skills", "ls"]);
-    let root = place.path().canonicalize().unwrap();
-    let path = |name: &str| root.join(name).display().to_string();
     assert_eq!(
         ran.stdout,
-        format!(
-            "a (0 resources)  {}\n    Ours\nb (1 resource, only by name)  {}\n    Another\n",
-            path(".fullsend/skills/a/SKILL.md"),
-            path(".claude/skills/b/SKILL.md")
-        )
+        "a (0 resources)  .fullsend/skills/a/SKILL.md\n    Ours\n\
+         b (1 resource, only by name)  .claude/skills/b/SKILL.md\n    Another\n"
     );
-    let duplicate = format!("warning[duplicate-skill-name]: {}: another", path(".agents/skills/a/SKILL.md"));
-    assert!(ran.stderr.starts_with(&duplicate) && ran.stderr.ends_with("\n2 skills\n"), "{}", ran.stderr);
+    let duplicate = "warning[duplicate-skill-name]: .agents/skills/a/SKILL.md: another";
+    assert!(ran.stderr.starts_with(duplicate) && ran.stderr.ends_with("\n2 skills\n"), "{}", ran.stderr);
     assert_eq!(ran.code, Some(0));
     let quiet = place.run(&["--quiet", "skills", "ls"]);
     assert_eq!((quiet.stdout, quiet.stderr.as_str()), (ran.stdout, ""));

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::document::scalar_text;
 use crate::name::{self, MAX_NAME};
-use crate::validate::{MAX_COMPATIBILITY, MAX_DESCRIPTION, flaw_message};
+use crate::validate::{MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_REPORTED, flaw_message};
 use crate::{ToolRequest, rules, tool_requests};
 
 /// Beyond this many characters a name is not one.
@@ -160,18 +160,14 @@ impl<'a, 't> Fields<'a, 't> {
             self.warn(&rules::IGNORED_FIELD, entry.value.at, message);
             return Vec::new();
         };
-        let mut pairs = Vec::new();
-        for nested in entries {
-            match scalar_text(&nested.value) {
-                Some(text) => pairs.push((nested.key.to_string(), text.to_owned())),
-                None => {
-                    let message =
-                        format!("`metadata.{}` must be text, not {}", nested.key, nested.value.kind());
-                    self.warn(&rules::IGNORED_FIELD, nested.value.at, message);
-                }
-            }
+        let is_text = |nested: &&Entry<'_>| scalar_text(&nested.value).is_some();
+        for nested in entries.iter().filter(|nested| !is_text(nested)).take(MAX_REPORTED) {
+            let message = format!("`metadata.{}` must be text, not {}", nested.key, nested.value.kind());
+            self.warn(&rules::IGNORED_FIELD, nested.value.at, message);
         }
-        pairs
+        let pair =
+            |nested: &Entry<'_>| Some((nested.key.to_string(), scalar_text(&nested.value)?.to_owned()));
+        entries.iter().filter_map(pair).collect()
     }
 
     /// One text; a list of texts is understood, since many skills have one.

@@ -4,6 +4,7 @@ use fullsend_yaml::{Diagnostic, Entry, Location, Rule, Value};
 
 use crate::document::scalar_text;
 use crate::name::{self, Flaw, MAX_NAME};
+use crate::validate::MAX_REPORTED;
 use crate::{rules, tool_requests};
 
 /// The fields of the format, sorted.
@@ -120,7 +121,7 @@ impl<'a, 't> Fields<'a, 't> {
         let Some(entry) = self.get("metadata") else { return };
         match &entry.value.value {
             Value::Mapping(entries) => {
-                for nested in entries.iter().filter(|nested| text(nested).is_none()) {
+                for nested in entries.iter().filter(|nested| text(nested).is_none()).take(MAX_REPORTED) {
                     let message = format!("Field 'metadata.{}' must be a string", nested.key);
                     self.report(&rules::FIELD_TYPE, nested.value.at, message);
                 }

@@ -176,3 +176,27 @@ fn unknown_names_are_all_listed() {
     let error = registry.select(&["x", "a", "y"]).unwrap_err();
     assert_eq!(error.to_string(), "unknown skills: x, y; available: a, b");
 }
+
+#[test]
+fn a_root_that_cannot_be_written_down_is_left_out_and_on_record() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let place = Place::new();
+    let odd = place.path("").join(std::ffi::OsStr::from_bytes(b"odd\xff"));
+    std::fs::create_dir_all(odd.join("x")).unwrap();
+    std::fs::write(odd.join("x/SKILL.md"), "---\nname: x\ndescription: d\n---\n").unwrap();
+    let registry = Registry::scan(&[SkillRoot::same(odd)], Limits::default());
+    assert_eq!((names(&registry).len(), codes(&registry)), (0, vec!["unusable-skills-root"]));
+    assert!(serde_json::to_string(&registry.record("now")).is_ok());
+}
+
+#[test]
+fn every_rule_has_a_code_of_its_own_and_a_remedy() {
+    let mut seen = std::collections::HashSet::new();
+    for rule in fullsend_skills::rules::all() {
+        assert!(
+            seen.insert(rule.code) && !rule.remedy.is_empty() && !rule.summary.is_empty(),
+            "{}",
+            rule.code
+        );
+    }
+}

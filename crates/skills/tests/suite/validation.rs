@@ -262,3 +262,12 @@ fn links_that_lead_out_are_errors() {
     place.link("u/SKILL.md", place.path("u/files/real.md"));
     assert!(validate(&place.path("u")).is_valid(), "a link that stays inside is fine");
 }
+
+#[test]
+fn thousands_of_flaws_are_a_short_report() {
+    let nested: String = (0..3_000).map(|number| format!("  k{number}:\n    - x\n")).collect();
+    assert_eq!(fields(&format!("description: d\nmetadata:\n{nested}")).len(), 20);
+    let found = fields(&format!("description: d\n{}", "license: MIT\n".repeat(3_000)));
+    assert_eq!(found.len(), 21);
+    assert!(found[20].ends_with("2979 more problems like these"), "{}", found[20]);
+}
