@@ -7,7 +7,8 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
+    HeaderValue, LOCATION, USER_AGENT,
 };
 use hyper::{Method, Request, Response};
 use tokio::time::Instant;
@@ -58,7 +59,9 @@ impl Trial<'_> {
         }
         if let Some(encoding) = foreign_encoding(response.headers()) {
             let encoding = self.presentable(&encoding);
-            return Err(Failure::malformed(format!("it is encoded as `{encoding}`, which was not asked for")));
+            return Err(Failure::malformed(format!(
+                "it is encoded as `{encoding}`, which was not asked for"
+            )));
         }
         let mut incoming = response.into_body();
         let answer = self.receive(&mut incoming, listener).await;

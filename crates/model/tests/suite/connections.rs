@@ -55,6 +55,35 @@ fn a_closed_connection_is_opened_again_without_an_attempt() {
 }
 
 #[test]
+fn a_connection_that_dies_under_a_request_is_tried_again() {
+    let server = ScriptedGateway::sequence(vec![says("a"), GatewayReply::raw("", Ending::Close), says("b")]);
+    let gateway = Gateway::new(quick(&server.url())).unwrap();
+    block_on(async {
+        complete_with(&gateway, &question(), &[]).await.0.unwrap();
+        let second = complete_with(&gateway, &question(), &[]).await.0.unwrap();
+        assert_eq!((second.message.content.as_str(), second.attempts.len()), ("b", 2));
+    });
+    assert_eq!(server.connections(), 2);
+}
+
+#[test]
+fn requests_at_the_same_time_do_not_wait_for_each_other() {
+    let server = ScriptedGateway::sequence(vec![says("ok").paced(Duration::from_millis(20))]);
+    let gateway = Gateway::new(quick(&server.url())).unwrap();
+    let conversation = question();
+    block_on(async {
+        let (first, second) = tokio::join!(
+            complete_with(&gateway, &conversation, &[]),
+            complete_with(&gateway, &conversation, &[]),
+        );
+        assert!(first.0.is_ok() && second.0.is_ok());
+        assert_eq!(server.connections(), 2);
+        complete_with(&gateway, &conversation, &[]).await.0.unwrap();
+    });
+    assert_eq!(server.connections(), 2);
+}
+
+#[test]
 fn a_gateway_outlives_a_runtime() {
     let server = ScriptedGateway::sequence(vec![says("ok")]);
     let gateway = Gateway::new(quick(&server.url())).unwrap();
