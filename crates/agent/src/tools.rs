@@ -1,16 +1,14 @@
-//! The tools that models call.
+//! The tools that models call, besides those for files.
 
 pub mod bash;
 mod load_skill;
 mod outcome;
 mod read_skill_resource;
+pub mod skill_script;
 mod skill_set;
 
 pub use bash::{Bash, BashLimits};
 pub use load_skill::LoadSkill;
 pub use read_skill_resource::ReadSkillResource;
-pub use skill_set::SkillSet;
-pub mod skill_script;
-
-pub use bash::{Bash, BashLimits};
 pub use skill_script::{Prepared, Refusal, ScriptSource, SkillScript};
+pub use skill_set::SkillSet;

@@ -1,5 +1,4 @@
 //! Behaviour of the crate through its public interface, in real sandboxes, hostile commands and servers included.
-//! Behaviour of the crate through its public interface.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -15,15 +14,14 @@ mod support {
 
 mod suite {
     mod bash;
-    mod execution;
-mod suite {
     mod desk;
+    mod execution;
     mod file_attacks;
     mod file_edits;
     mod file_listing;
     mod file_reads;
     mod file_writes;
     mod images;
-    mod workspace_paths;
     mod skill_script;
+    mod workspace_paths;
 }

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod agent;
 mod cache;
 mod completions;
 mod doctor;
@@ -37,6 +38,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Lock(args) => lock::run(&args, output),
         Command::Pin(args) => pin::run(&args, output),
         Command::Cache(command) => cache::run(command, output),
+        Command::Exec(args) => agent::exec(&args, output),
+        Command::Resume(args) => agent::resume(&args, output),
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
         Command::Scan(command) => scan::run(command, output),

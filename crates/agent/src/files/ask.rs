@@ -46,6 +46,7 @@ impl Done {
             images: Vec::new(),
             failure: None,
             shown: self.shown,
+            rows: Vec::new(),
         }
     }
 }

@@ -138,6 +138,7 @@ impl Failure {
             images: Vec::new(),
             failure: Some(failure),
             shown,
+            rows: Vec::new(),
         }
     }
 }
