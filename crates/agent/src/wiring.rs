@@ -8,9 +8,7 @@ use std::sync::Arc;
 use fullsend_skills::{ExecutionTarget, PreparedScript, ScriptRequest};
 
 use crate::execution::{Spill, Whereabouts};
-use crate::files::KeepImage;
 use crate::store::Artifacts;
-use crate::tool::ToolFault;
 use crate::tools::{Prepared, Refusal, ScriptSource, SkillSet};
 use crate::workspace::{CurrentDir, SandboxPath, Workspace};
 
@@ -52,12 +50,6 @@ impl Whereabouts for SharedDirectory {
         if let Some(path) = self.resolved(path) {
             self.current.set(path);
         }
-    }
-}
-
-impl KeepImage for Artifacts {
-    fn keep_image(&self, bytes: &[u8], media_type: &'static str) -> Result<PathBuf, ToolFault> {
-        Ok(Self::keep_image(self, bytes, media_type)?)
     }
 }
 

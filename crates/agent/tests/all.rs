@@ -15,7 +15,6 @@ mod support {
 
 mod suite {
     mod bash;
-    mod desk;
     mod execution;
     mod file_attacks;
     mod file_edits;
@@ -27,6 +26,5 @@ mod suite {
     mod skill_script;
     mod store;
     mod web_fetch;
-    mod skill_script;
     mod workspace_paths;
 }

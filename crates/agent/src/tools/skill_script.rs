@@ -271,6 +271,5 @@ fn output(
         failure,
         shown: Shown { line, diff: None },
         rows: vec![Row::SkillExecuted { execution }],
-        rows: Vec::new(),
     }
 }
