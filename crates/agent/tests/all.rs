@@ -9,6 +9,7 @@
 
 mod support {
     pub(crate) mod caller;
+    pub(crate) mod desk;
     pub(crate) mod room;
 }
 
@@ -25,5 +26,7 @@ mod suite {
     mod report;
     mod skill_script;
     mod store;
+    mod web_fetch;
+    mod skill_script;
     mod workspace_paths;
 }

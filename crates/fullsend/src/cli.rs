@@ -4,6 +4,7 @@ mod agent;
 mod hook;
 mod sandbox;
 mod scan;
+mod skills;
 mod verify_findings;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub(crate) use self::sandbox::{
 pub(crate) use self::scan::{
     ScanCommand, ScanCommandArgs, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs, ScanUrlArgs,
 };
+pub(crate) use self::skills::{SkillsCommand, SkillsListArgs, SkillsValidateArgs};
 pub(crate) use self::verify_findings::VerifyFindingsArgs;
 use crate::environment;
 
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     ///
     /// What is on record is not done again. The run may do what it could do from the start, or less.
     Resume(Box<AgentResumeArgs>),
+    /// Look at skills: directories with a `SKILL.md` that tells an agent how to do something
+    #[command(subcommand)]
+    Skills(SkillsCommand),
     /// Run commands where they can touch only what is granted
     #[command(subcommand)]
     Sandbox(SandboxCommand),

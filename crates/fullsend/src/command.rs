@@ -16,6 +16,7 @@ mod sandbox;
 mod scan;
 mod schema;
 mod show;
+mod skills;
 mod verify_findings;
 
 use std::path::PathBuf;
@@ -40,6 +41,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Cache(command) => cache::run(command, output),
         Command::Exec(args) => agent::exec(&args, output),
         Command::Resume(args) => agent::resume(&args, output),
+        Command::Skills(command) => skills::run(command, output),
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
         Command::Scan(command) => scan::run(command, output),

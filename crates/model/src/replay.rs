@@ -9,7 +9,6 @@ mod script;
 mod template;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use fullsend_yaml::{Diagnostic, Location, SourceMap};
 
@@ -17,7 +16,7 @@ use crate::client::{Completion, FinishReason, ModelClient, ModelError, ModelRequ
 use crate::conversation::{AssistantMessage, Conversation, Message, ToolCall};
 use crate::usage::Usage;
 use script::{Arguments, ScriptedCall, Step};
-use template::{Results, Scope, Templates};
+use template::{Past, Templates};
 
 /// What the result of a call that was interrupted says in its `type`.
 const INTERRUPTED: &str = "fullsend.interrupted";
@@ -88,7 +87,7 @@ impl Replay {
                 self.departed(at, &format!("{problem}; add a turn, or let the last one have no calls"))
             );
         };
-        let scope = Arc::new(scope(conversation.messages(), &place));
+        let past = past(conversation.messages(), &place);
         let failed = |at: Location, problem: String| {
             let which = match (step.repeat, place.inserted) {
                 (_, true) => format!("turn {} (interrupted)", place.step + 1),
@@ -104,26 +103,26 @@ impl Replay {
             true => (&step.when_interrupted, ""),
             false => {
                 for expectation in &step.expects {
-                    let checked = expectation.check(&scope, &self.templates);
+                    let checked = expectation.check(&past, &self.templates);
                     checked.map_err(|problem| failed(expectation.at, problem))?;
                 }
                 (&step.calls, step.say.as_str())
             }
         };
-        let content = self.templates.fill(say, &scope).map_err(|problem| failed(step.at, problem))?;
+        let content = self.templates.fill(say, &past).map_err(|problem| failed(step.at, problem))?;
         let mut tool_calls = Vec::with_capacity(calls.len());
         for (position, call) in calls.iter().enumerate() {
-            let arguments = self.arguments(call, &scope).map_err(|problem| failed(step.at, problem))?;
+            let arguments = self.arguments(call, &past).map_err(|problem| failed(step.at, problem))?;
             let id = format!("replay_{}_{position}", place.answers);
             tool_calls.push(ToolCall { id, name: call.tool.clone(), arguments });
         }
         Ok(Played { step, message: AssistantMessage { content, tool_calls }, inserted: place.inserted })
     }
 
-    fn arguments(&self, call: &ScriptedCall, scope: &Arc<Scope>) -> Result<String, String> {
+    fn arguments(&self, call: &ScriptedCall, past: &Past<'_>) -> Result<String, String> {
         match &call.arguments {
-            Arguments::Json(value) => Ok(self.templates.fill_json(value, scope)?.to_string()),
-            Arguments::Raw(text) => self.templates.fill(text, scope),
+            Arguments::Json(value) => Ok(self.templates.fill_json(value, past)?.to_string()),
+            Arguments::Raw(text) => self.templates.fill(text, past),
         }
     }
 
@@ -139,13 +138,15 @@ impl Replay {
             match message {
                 Message::Assistant(_) => {
                     place.answers += 1;
-                    if !(interrupted && goes_back(asked).is_some()) {
+                    if !interrupted {
                         asked = Some(place.step);
                         place.advance(self.steps.get(place.step));
                     }
                     interrupted = false;
                 }
-                Message::Tool { content, .. } => interrupted |= was_interrupted(content),
+                Message::Tool { content, .. } => {
+                    interrupted |= goes_back(asked).is_some() && was_interrupted(content);
+                }
                 Message::System { .. } | Message::User { .. } => {}
             }
         }
@@ -237,19 +238,18 @@ fn say(text: &str, piece: usize, progress: &mut (dyn FnMut(Progress<'_>) + Send)
     }
 }
 
-/// What templates know at this place.
-fn scope(messages: &[Message], place: &Place) -> Scope {
+/// What happened before this place.
+fn past<'m>(messages: &'m [Message], place: &Place) -> Past<'m> {
     let mut results = Vec::new();
     let mut user = "";
     for message in messages {
         match message {
-            Message::Tool { content, .. } => results.push(content.clone()),
+            Message::Tool { content, .. } => results.push(content.as_str()),
             Message::User { content, .. } => user = content,
             Message::System { .. } | Message::Assistant(_) => {}
         }
     }
-    let (turn, iteration) = (place.step + 1, place.iteration + 1);
-    Scope { results: Arc::new(Results(results)), user: user.to_owned(), turn, iteration }
+    Past::new(results, user, place.step + 1, place.iteration + 1)
 }
 
 /// A call of the last answer without a result.

@@ -44,6 +44,7 @@ impl Done {
             model_view: None,
             label: workspace_label(&self.path),
             images: Vec::new(),
+            rows: Vec::new(),
             failure: None,
             shown: self.shown,
             rows: Vec::new(),

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::ask::{Ask, Desk, Done, Job, WorkError, Worked};
 use super::digest_text;
 use super::failure::{ErrorCode, Failure};
+use crate::store::Artifacts;
 use crate::tool::{
     AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec,
 };
@@ -23,6 +24,12 @@ pub const LARGEST_IMAGE: u64 = 20 * 1024 * 1024;
 pub trait KeepImage: fmt::Debug + Send + Sync {
     /// Keeps one, under a name made of its digest, and says where.
     fn keep_image(&self, bytes: &[u8], media_type: &'static str) -> Result<PathBuf, ToolFault>;
+}
+
+impl KeepImage for Artifacts {
+    fn keep_image(&self, bytes: &[u8], media_type: &'static str) -> Result<PathBuf, ToolFault> {
+        Ok(Self::keep_image(self, bytes, media_type)?)
+    }
 }
 
 /// Shows a picture.

@@ -271,5 +271,6 @@ fn output(
         failure,
         shown: Shown { line, diff: None },
         rows: vec![Row::SkillExecuted { execution }],
+        rows: Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use fullsend_agent::workspace::{
 };
 use proptest::prelude::*;
 
-use super::desk::Desk;
+use crate::support::desk::Desk;
 
 fn path(text: &str) -> SandboxPath {
     SandboxPath::absolute(text).unwrap()

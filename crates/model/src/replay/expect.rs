@@ -1,36 +1,34 @@
 //! Whether what happened is what the script expects, and how it differs.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use similar::TextDiff;
 
 use super::script::{Check, Expectation};
-use super::template::{Scope, Templates};
+use super::template::{Past, Templates};
 
 /// How much of a text goes into a difference.
 const MAX_SHOWN: usize = 8 * 1024;
 
 impl Expectation {
     /// What is wrong, if something is.
-    pub(super) fn check(&self, scope: &Arc<Scope>, templates: &Templates) -> Result<(), String> {
+    pub(super) fn check(&self, past: &Past<'_>, templates: &Templates) -> Result<(), String> {
         if let Check::User(text) = &self.check {
-            let text = templates.fill(text, scope)?;
-            let found = scope.user.contains(&text);
+            let text = templates.fill(text, past)?;
+            let found = past.user.contains(&text);
             return if found {
                 Ok(())
             } else {
-                Err(differs("the last user message lacks a text", &text, &scope.user))
+                Err(differs("the last user message lacks a text", &text, past.user))
             };
         }
-        let results = &scope.results.0;
+        let results = &past.results;
         let Some(result) = pick(results, self.result) else {
             let count = results.len();
             return Err(format!("result {} is expected, and there are {count} results", self.result));
         };
         match &self.check {
             Check::Contains(text) => {
-                let text = templates.fill(text, scope)?;
+                let text = templates.fill(text, past)?;
                 if result.contains(&text) {
                     Ok(())
                 } else {
@@ -42,7 +40,7 @@ impl Expectation {
                 Err(differs("the result does not match a regular expression", pattern.as_str(), result))
             }
             Check::Json { pointer, part } => {
-                let part = templates.fill_json(part, scope)?;
+                let part = templates.fill_json(part, past)?;
                 check_json(result, pointer, &part)
             }
             Check::User(_) => Ok(()),
@@ -51,11 +49,11 @@ impl Expectation {
 }
 
 /// The element at a position that counts from the end if it is negative.
-fn pick(results: &[String], position: i64) -> Option<&String> {
+fn pick<'m>(results: &[&'m str], position: i64) -> Option<&'m str> {
     let from_end = usize::try_from(position.unsigned_abs()).ok()?;
     match position < 0 {
-        true => results.get(results.len().checked_sub(from_end)?),
-        false => results.get(from_end),
+        true => results.get(results.len().checked_sub(from_end)?).copied(),
+        false => results.get(from_end).copied(),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Text with places for what happened before.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use minijinja::syntax::SyntaxConfig;
@@ -39,25 +40,26 @@ impl Templates {
     }
 
     /// The text with its places filled.
-    pub(super) fn fill(&self, text: &str, scope: &Arc<Scope>) -> Result<String, String> {
+    pub(super) fn fill(&self, text: &str, past: &Past<'_>) -> Result<String, String> {
         if !is_template(text) {
             return Ok(text.to_owned());
         }
-        let value = Value::from_dyn_object(Arc::clone(scope));
-        self.environment.render_str(text, value).map_err(|error| format!("cannot fill `{text}`: {error}"))
+        self.environment
+            .render_str(text, past.scope())
+            .map_err(|error| format!("cannot fill `{text}`: {error}"))
     }
 
     /// The same value with every text in it filled.
-    pub(super) fn fill_json(&self, value: &Json, scope: &Arc<Scope>) -> Result<Json, String> {
+    pub(super) fn fill_json(&self, value: &Json, past: &Past<'_>) -> Result<Json, String> {
         Ok(match value {
-            Json::String(text) => Json::String(self.fill(text, scope)?),
+            Json::String(text) => Json::String(self.fill(text, past)?),
             Json::Array(items) => {
-                Json::Array(items.iter().map(|item| self.fill_json(item, scope)).collect::<Result<_, _>>()?)
+                Json::Array(items.iter().map(|item| self.fill_json(item, past)).collect::<Result<_, _>>()?)
             }
             Json::Object(members) => {
                 let mut filled = serde_json::Map::new();
                 for (name, value) in members {
-                    filled.insert(name.clone(), self.fill_json(value, scope)?);
+                    filled.insert(name.clone(), self.fill_json(value, past)?);
                 }
                 Json::Object(filled)
             }
@@ -70,17 +72,48 @@ fn is_template(text: &str) -> bool {
     text.contains("{{")
 }
 
-/// What templates know.
+/// What happened before a turn. It is copied for templates only when there is one to fill.
 #[derive(Debug)]
-pub(super) struct Scope {
-    /// The results of all calls so far; those that are JSON can be looked into.
-    pub(super) results: Arc<Results>,
+pub(super) struct Past<'m> {
+    /// The results of all calls so far.
+    pub(super) results: Vec<&'m str>,
     /// The last message of the user.
-    pub(super) user: String,
+    pub(super) user: &'m str,
     /// Which turn of the script this is, from one, repetitions not counted.
     pub(super) turn: usize,
     /// Which repetition of the turn this is, from one.
     pub(super) iteration: u64,
+    scope: OnceCell<Arc<Scope>>,
+}
+
+impl<'m> Past<'m> {
+    /// Before a turn, and a repetition of it, both from one.
+    pub(super) fn new(results: Vec<&'m str>, user: &'m str, turn: usize, iteration: u64) -> Self {
+        Self { results, user, turn, iteration, scope: OnceCell::new() }
+    }
+
+    fn scope(&self) -> Value {
+        let scope = self.scope.get_or_init(|| {
+            let results = self.results.iter().map(|text| (*text).to_owned()).collect();
+            let results = Arc::new(Results(results));
+            Arc::new(Scope {
+                results,
+                user: self.user.to_owned(),
+                turn: self.turn,
+                iteration: self.iteration,
+            })
+        });
+        Value::from_dyn_object(Arc::clone(scope))
+    }
+}
+
+/// The names that templates know.
+#[derive(Debug)]
+struct Scope {
+    results: Arc<Results>,
+    user: String,
+    turn: usize,
+    iteration: u64,
 }
 
 impl Object for Scope {
@@ -95,9 +128,9 @@ impl Object for Scope {
     }
 }
 
-/// A list of results, each read only when it is asked for.
+/// A list of results, each read only when it is asked for; those that are JSON can be looked into.
 #[derive(Debug)]
-pub(super) struct Results(pub(super) Vec<String>);
+struct Results(Vec<String>);
 
 impl Object for Results {
     fn repr(self: &Arc<Self>) -> ObjectRepr {

@@ -73,10 +73,12 @@ impl Display {
             Event::CallBegan { .. } => self.fresh_line(),
             Event::CallEnded { call, shown, done } => {
                 let sign = if *done { "·" } else { "×" };
-                let what = harmless(&call.name);
-                let detail = detail(call).map(|detail| format!(" {detail}")).unwrap_or_default();
-                let line = format!("{sign} {what}{detail} → {}", harmless(&shown.line));
-                self.dim(&line);
+                // Some tools begin the line with their name.
+                let line = match shown.line.starts_with(call.name.as_str()) {
+                    true => one_line(&shown.line),
+                    false => format!("{}: {}", harmless(&call.name), one_line(&shown.line)),
+                };
+                self.dim(&format!("{sign} {line}"));
                 if let Some(diff) = &shown.diff {
                     self.diff(diff);
                 }
