@@ -38,18 +38,41 @@ fn edits_fit_or_nothing_is_written() {
         ("aaaa", json!([{ "oldText": "aa", "newText": "b" }]), Err("occurs 2 times (lines 1, 1)")),
         ("aaaa", json!([{ "oldText": "aa", "newText": "b", "replaceAll": true }]), Ok("bb")),
         ("x\nname: a\nname: b\n", json!([{ "oldText": "name:", "newText": "n" }]), Err("(lines 2, 3)")),
-        ("ab ab", json!([{ "oldText": "ab", "newText": "c", "replaceAll": true, "expectedReplacements": 1 }]),
-            Err("occurs 2 times, not 1 as expected")),
-        ("ab ab", json!([{ "oldText": "ab", "newText": "c", "replaceAll": true, "expectedReplacements": 2 }]), Ok("c c")),
-        ("ab ab", json!([{ "oldText": "ab", "newText": "c", "expectedReplacements": 2 }]), Err("set replaceAll")),
+        (
+            "ab ab",
+            json!([{ "oldText": "ab", "newText": "c", "replaceAll": true, "expectedReplacements": 1 }]),
+            Err("occurs 2 times, not 1 as expected"),
+        ),
+        (
+            "ab ab",
+            json!([{ "oldText": "ab", "newText": "c", "replaceAll": true, "expectedReplacements": 2 }]),
+            Ok("c c"),
+        ),
+        (
+            "ab ab",
+            json!([{ "oldText": "ab", "newText": "c", "expectedReplacements": 2 }]),
+            Err("set replaceAll"),
+        ),
         ("a", json!([{ "oldText": "a", "newText": "$&$1\\0" }]), Ok("$&$1\\0")),
         ("a.c", json!([{ "oldText": "a?c", "newText": "x" }]), Err("does not occur")),
         ("Case", json!([{ "oldText": "case", "newText": "x" }]), Err("nearest line is 1: `Case`")),
-        ("  indented\n", json!([{ "oldText": "\tindented", "newText": "x" }]), Err("line 1 has its first line")),
+        (
+            "  indented\n",
+            json!([{ "oldText": "\tindented", "newText": "x" }]),
+            Err("line 1 has its first line"),
+        ),
         // Each edit applies to what the one before made.
-        ("one", json!([{ "oldText": "one", "newText": "two" }, { "oldText": "two", "newText": "three" }]), Ok("three")),
+        (
+            "one",
+            json!([{ "oldText": "one", "newText": "two" }, { "oldText": "two", "newText": "three" }]),
+            Ok("three"),
+        ),
         // Two that overlap: the second finds nothing, and the first is not written either.
-        ("abc", json!([{ "oldText": "ab", "newText": "x" }, { "oldText": "bc", "newText": "y" }]), Err("edit 2:")),
+        (
+            "abc",
+            json!([{ "oldText": "ab", "newText": "x" }, { "oldText": "bc", "newText": "y" }]),
+            Err("edit 2:"),
+        ),
         ("abc", json!([{ "oldText": "", "newText": "x" }]), Err("must not be empty")),
         ("abc", json!([{ "oldText": "a", "newText": "x", "expectedReplacements": 0 }]), Err("at least 1")),
         ("abc", json!([{ "oldText": "a", "newText": "x", "expectedReplacements": 1.5 }]), Err("1.5")),
@@ -75,13 +98,17 @@ fn conflicts_have_their_own_code_and_numbers() {
     let desk = Desk::new();
     desk.put("file", "a a");
     let error = &edit(&desk, json!([{ "oldText": "a", "newText": "b" }]))["error"];
-    assert_eq!((&error["code"], &error["matches"], &error["editIndex"]), (&json!("edit_conflict"), &json!(2), &json!(0)));
+    assert_eq!(
+        (&error["code"], &error["matches"], &error["editIndex"]),
+        (&json!("edit_conflict"), &json!(2), &json!(0))
+    );
     let missing = json!({ "path": "missing", "edits": [{ "oldText": "a", "newText": "b" }] });
     assert_eq!(desk.code("edit_file", missing), "file_not_found");
     let stale = json!({ "path": "file", "edits": [{ "oldText": "a a", "newText": "b" }], "expectedDigest": digest("x") });
     assert_eq!(desk.code("edit_file", stale), "edit_conflict");
     assert_eq!(desk.get("file"), b"a a");
-    let failure = desk.output("edit_file", &json!({ "path": "file", "edits": [{ "oldText": "q", "newText": "" }] }));
+    let failure =
+        desk.output("edit_file", &json!({ "path": "file", "edits": [{ "oldText": "q", "newText": "" }] }));
     let failure = failure.unwrap().failure.unwrap();
     assert_eq!(failure.kind, "harness_error");
 }

@@ -55,7 +55,10 @@ fn listings_are_sorted_and_honour_ignore_files() {
     ]);
     assert_eq!(record["entries"], expected);
     assert_eq!(record["truncated"], false);
-    assert_eq!(list(&desk, json!({ "path": "src", "depth": 2 })), [".ignore", "deep", "deep/lib.rs", "main.rs"]);
+    assert_eq!(
+        list(&desk, json!({ "path": "src", "depth": 2 })),
+        [".ignore", "deep", "deep/lib.rs", "main.rs"]
+    );
     assert_eq!(list(&desk, json!({ "glob": "*.rs" })), ["src/deep/lib.rs", "src/main.rs"]);
     assert_eq!(list(&desk, json!({ "glob": "src/*.rs" })), ["src/main.rs"]);
     assert_eq!(list(&desk, json!({ "glob": "**/deep/*.rs" })), ["src/deep/lib.rs"]);
@@ -68,7 +71,10 @@ fn listings_are_sorted_and_honour_ignore_files() {
     for path in ["notes.log", "target/out.rs", ".git/config", "src/deep/generated.rs"] {
         assert!(all.contains(&path.to_owned()), "{path} in {all:?}");
     }
-    assert!(!all.iter().any(|path| path.starts_with(".artifacts") || path.starts_with("way-out/")), "{all:?}");
+    assert!(
+        !all.iter().any(|path| path.starts_with(".artifacts") || path.starts_with("way-out/")),
+        "{all:?}"
+    );
 }
 
 #[test]
@@ -99,12 +105,16 @@ fn searches_find_lines() {
     assert_eq!(search(&desk, json!({ "pattern": "^needle$" })), all[..2]);
     assert_eq!(search(&desk, json!({ "pattern": "needle()", "literal": true })), all[2..]);
     assert_eq!(search(&desk, json!({ "pattern": "needle", "glob": "*.rs" })), all[1..]);
-    assert_eq!(search(&desk, json!({ "pattern": "needle", "path": "src/main.rs" })), ["main.rs:2:    needle();"]);
+    assert_eq!(
+        search(&desk, json!({ "pattern": "needle", "path": "src/main.rs" })),
+        ["main.rs:2:    needle();"]
+    );
     let both = search(&desk, json!({ "pattern": "needle", "path": "src/deep", "caseInsensitive": true }));
     assert_eq!(both, ["lib.rs:1:needle", "lib.rs:2:NEEDLE"]);
     let record = desk.call("search_files", json!({ "pattern": "needle", "maxMatches": 2 }));
     assert_eq!((paths(&record, "matches").len(), &record["truncated"]), (2, &json!(true)));
-    let record = desk.call("search_files", json!({ "pattern": "needle", "path": "src/main.rs", "context": 1 }));
+    let record =
+        desk.call("search_files", json!({ "pattern": "needle", "path": "src/main.rs", "context": 1 }));
     let found = &record["matches"][0];
     assert_eq!((&found["before"], &found["after"]), (&json!(["fn main() {"]), &json!(["}"])));
     let record = desk.call("search_files", json!({ "pattern": "secret", "includeIgnored": true }));
@@ -127,7 +137,10 @@ fn searches_refuse_what_they_cannot_do() {
     let record = desk.call("search_files", json!({ "pattern": "needle", "path": "wide" }));
     assert!(record["matches"][0]["text"].as_str().unwrap().len() < 600);
     desk.put("many", "needle in a line that goes on for a while\n".repeat(100_000));
-    let record = desk.call("search_files", json!({ "pattern": "needle", "path": "many", "maxMatches": 1000, "context": 10 }));
+    let record = desk.call(
+        "search_files",
+        json!({ "pattern": "needle", "path": "many", "maxMatches": 1000, "context": 10 }),
+    );
     assert!(record.to_string().len() < 200_000);
     assert_eq!(record["truncated"], true);
 }

@@ -19,7 +19,8 @@ fn modes_do_what_they_say() {
     std::fs::create_dir_all(desk.host("repo")).unwrap();
     desk.current.set(SandboxPath::absolute("/workspace/repo").unwrap());
     let write = |mode: &str, content: &str| {
-        let input = json!({ "path": "notes/log.txt", "content": content, "mode": mode, "createParents": true });
+        let input =
+            json!({ "path": "notes/log.txt", "content": content, "mode": mode, "createParents": true });
         desk.call("write_file", input)
     };
     let expected = json!({
@@ -55,7 +56,10 @@ fn digests_are_expected() {
         desk.call("write_file", json!({ "path": "file", "content": "two", "expectedDigest": digest }))
     };
     let refused = &write(&digest("other"))["error"];
-    assert_eq!((&refused["code"], &refused["actualDigest"]), (&json!("edit_conflict"), &json!(digest("one"))));
+    assert_eq!(
+        (&refused["code"], &refused["actualDigest"]),
+        (&json!("edit_conflict"), &json!(digest("one")))
+    );
     assert_eq!(desk.get("file"), b"one");
     assert_eq!(write(&digest("one"))["digest"], digest("two"));
     let missing = json!({ "path": "missing", "content": "x", "expectedDigest": digest("one") });

@@ -24,7 +24,8 @@ fn pictures_are_known_by_their_first_bytes() {
             "bytes": bytes.len(), "digest": digest, "imageAttached": true,
         });
         assert_eq!(output.record, expected);
-        let [AttachedImage { snapshot, media_type: attached, digest: kept, name }] = &output.images[..] else {
+        let [AttachedImage { snapshot, media_type: attached, digest: kept, name }] = &output.images[..]
+        else {
             panic!("one picture");
         };
         assert_eq!((*attached, kept, name.as_str()), (media_type, &digest, "picture"));
