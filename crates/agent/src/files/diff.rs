@@ -1,6 +1,7 @@
 //! Differences of lines, for models and people.
 
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, DiffTag};
 
@@ -10,6 +11,8 @@ pub const DIFF_LINES: usize = 400;
 const CONTEXT: usize = 3;
 /// Longer lines are cut: one line of a minified file would fill the conversation.
 const LONGEST_LINE: usize = 2_000;
+/// After this long a coarser difference is good enough: texts of many equal lines would take minutes.
+const LONGEST_SEARCH: Duration = Duration::from_millis(500);
 
 /// What changed, in the unified format: three lines of context, every hunk with its counts, no mark for a missing
 /// newline at the end. Empty where nothing changed; longer ones than [`DIFF_LINES`] are cut and say so.
@@ -18,8 +21,12 @@ pub fn unified_diff(path: &str, old: &str, new: &str) -> String {
         return String::new();
     }
     let (old, new) = (lines(old), lines(new));
-    // This one splits where a search for the shortest script would cost too much: hostile text takes linear time.
-    let changes = similar::capture_diff_slices(Algorithm::Myers, &old, &new);
+    let changes = similar::capture_diff_slices_deadline(
+        Algorithm::Myers,
+        &old,
+        &new,
+        Instant::now().checked_add(LONGEST_SEARCH),
+    );
     let mut out = Lines { text: String::new(), count: 0, left_out: 0 };
     out.push("--- ", path);
     out.push("+++ ", path);

@@ -1,7 +1,7 @@
 //! Answers that say why a file tool did not do what was asked.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::tool::{Shown, ToolFailure, ToolOutput};
 use crate::workspace::{FileProblem, PathProblem, SandboxPath};
@@ -91,12 +91,12 @@ pub(super) struct Failure {
     /// The path as far as it could be understood; else what the model wrote is shown.
     pub(super) path: Option<SandboxPath>,
     /// More members of the error.
-    pub(super) more: Map<String, Value>,
+    more: Vec<(&'static str, Value)>,
 }
 
 impl Failure {
     pub(super) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), path: None, more: Map::new() }
+        Self { code, detail: detail.into(), path: None, more: Vec::new() }
     }
 
     pub(super) fn at(mut self, path: &SandboxPath) -> Self {
@@ -104,8 +104,8 @@ impl Failure {
         self
     }
 
-    pub(super) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.more.insert(key.to_owned(), value.into());
+    pub(super) fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+        self.more.push((key, value.into()));
         self
     }
 
@@ -123,7 +123,7 @@ impl Failure {
             "detail": self.detail,
         });
         if let Some(error) = error.as_object_mut() {
-            error.extend(self.more);
+            error.extend(self.more.into_iter().map(|(key, value)| (key.to_owned(), value)));
         }
         let shown = Shown { line: format!("{tool} {path}: {}", self.code.as_str()), diff: None };
         let failure = ToolFailure {
