@@ -86,6 +86,13 @@ impl Artifacts {
         Ok(path)
     }
 
+    /// Where the picture with this digest is kept, if it is.
+    pub(crate) fn image(&self, digest: &str, media_type: &str) -> Option<PathBuf> {
+        let digest: Sha256Digest = digest.parse().ok()?;
+        let path = self.run_dir().join(IMAGES).join(format!("{digest}{}", extension(media_type)));
+        path.is_file().then_some(path)
+    }
+
     /// Writes a JSON file at the top of the directory, all of it or nothing; one that was there is replaced.
     pub fn write_artifact(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, ArtifactError> {
         let reserved = [journal::JOURNAL, lock::LOCK, MANIFEST, OUTPUTS, IMAGES].contains(&name);

@@ -16,6 +16,9 @@ use super::{Access, FileProblem, SandboxPath, Workspace};
 
 /// Names of new files until they are complete are tried this often.
 const TRIES: usize = 64;
+/// How the names of drafts begin and end; between them are the process and a count.
+const DRAFT_PREFIX: &str = ".fullsend-";
+const DRAFT_SUFFIX: &str = ".tmp";
 /// What of a file's mode a replacement keeps. Not the set-user-id bits: writing to a file takes them away.
 const PERMISSIONS: u32 = 0o777;
 /// Makes names of files that are written at once differ.
@@ -76,6 +79,31 @@ impl Workspace {
             }
         }
     }
+}
+
+impl Workspace {
+    /// Removes drafts beside a file that processes which are gone left there when they were killed.
+    pub(crate) fn remove_drafts(&self, path: &SandboxPath) {
+        let Ok(Reached::Free { parent, .. } | Reached::Entry { parent, .. }) = self.reach(path, Gaps::Refuse)
+        else {
+            return;
+        };
+        let Ok(entries) = rustix::fs::Dir::read_from(&parent) else { return };
+        for entry in entries.flatten() {
+            if entry.file_name().to_str().is_ok_and(is_orphan) {
+                // One that cannot be removed does no harm but to be there.
+                let _ = rustix::fs::unlinkat(&parent, entry.file_name(), AtFlags::empty());
+            }
+        }
+    }
+}
+
+/// Whether this is the name of a draft whose process is gone. This process has none while it removes them.
+fn is_orphan(name: &str) -> bool {
+    let inner = name.strip_prefix(DRAFT_PREFIX).and_then(|rest| rest.strip_suffix(DRAFT_SUFFIX));
+    let Some((process, count)) = inner.and_then(|inner| inner.split_once('-')) else { return false };
+    let (Ok(process), Ok(_)) = (process.parse::<u32>(), count.parse::<u64>()) else { return false };
+    process == std::process::id() || !std::path::Path::new("/proc").join(process.to_string()).exists()
 }
 
 fn is_about_place(problem: &FileProblem) -> bool {
@@ -144,7 +172,7 @@ impl<'a> Draft<'a> {
         let mode = Mode::from_raw_mode(if replaces { 0o600 } else { 0o666 });
         for _ in 0..TRIES {
             let count = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".fullsend-{}-{count}.tmp", std::process::id());
+            let name = format!("{DRAFT_PREFIX}{}-{count}{DRAFT_SUFFIX}", std::process::id());
             match rustix::fs::openat(parent, &name, flags, mode) {
                 Ok(handle) => return Ok(Self { parent, name, file: handle.into(), published: false }),
                 Err(Errno::EXIST) => {}

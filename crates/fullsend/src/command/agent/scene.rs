@@ -33,7 +33,7 @@ use serde_json::Value;
 
 use super::absolute;
 use super::model::ChosenModel;
-use crate::cli::{AgentExecArgs, OutputMode, PromptRoleName, TOOLS};
+use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, PromptRoleName, TOOLS};
 use crate::command::sandbox::backend;
 use crate::environment;
 use crate::output::Advice;
@@ -79,16 +79,7 @@ impl Wanted {
             .canonicalize()
             .with_context(|| format!("the workspace `{}` cannot be used", workspace.display()))?;
         let artifact_root = place.artifact_root.as_deref().map(|root| absolute(root, current));
-        let mut mounts =
-            place.host_mount.iter().map(|spec| spec.parse()).collect::<Result<Vec<HostMount>, _>>()?;
-        if let Some(fabric) = &place.fabric_mount {
-            mounts.push(HostMount {
-                name: "fabric".to_owned(),
-                source: fabric.clone(),
-                target: SandboxPath::absolute("/fabric")?,
-                access: Access::Writable,
-            });
-        }
+        let mounts = mounts_of(place)?;
         let option = |given: &Option<String>, name: &str| {
             given.clone().or_else(|| environment::agent_option(name).map(|(_, value)| value))
         };
@@ -121,8 +112,13 @@ impl Wanted {
         })
     }
 
-    /// What is on record of a run, with what is asked for less.
-    fn on_record(args: &AgentExecArgs, recorded: &RecordedSettings, store: &RunStore) -> Result<Self> {
+    /// What is on record of a run, or what is asked for in its place: whether that is more is looked at later.
+    fn on_record(
+        args: &AgentExecArgs,
+        recorded: &RecordedSettings,
+        store: &RunStore,
+        current: &Path,
+    ) -> Result<Self> {
         let mounts = recorded.mounts.iter().enumerate().map(|(number, mount)| -> Result<HostMount> {
             Ok(HostMount {
                 name: format!("mount-{}", number + 1),
@@ -139,27 +135,43 @@ impl Wanted {
             None => None,
         };
         let given = &args.permission.allow_tool;
+        let place = &args.place;
+        let asked_mounts = mounts_of(place)?;
+        let hosts: BTreeSet<String> = place.allow_host.iter().cloned().collect();
+        let scripts = &args.skills.allow_skill_script;
+        let workspace = place.workspace.as_ref().map(|given| absolute(given, current));
+        let workspace = workspace.map(|given| given.canonicalize().unwrap_or(given));
+        let workspace = workspace.unwrap_or_else(|| recorded.workspace.clone());
+        let roots = args.skills.skills_root.iter().map(|root| workspace.join(root));
         let artifact_root = store.run_dir().parent().unwrap_or(Path::new("/")).to_owned();
         let asked_mode = args.permission.cfc_enforcement_mode.as_deref().map(parse_mode).transpose()?;
         Ok(Self {
-            workspace: recorded.workspace.clone(),
             cwd: None,
             focus: None,
-            mounts: mounts.collect::<Result<_>>()?,
+            mounts: if asked_mounts.is_empty() { mounts.collect::<Result<_>>()? } else { asked_mounts },
             artifact_root,
-            image: recorded.sandbox.image.clone(),
-            runtime: args.place.sandbox_docker_runtime.clone(),
-            hosts: recorded.sandbox.network_hosts.clone(),
+            image: place.sandbox_image.clone().or_else(|| recorded.sandbox.image.clone()),
+            runtime: place.sandbox_docker_runtime.clone(),
+            hosts: if hosts.is_empty() { recorded.sandbox.network_hosts.clone() } else { hosts },
             tools: if given.is_empty() { recorded.tools.clone() } else { given.iter().cloned().collect() },
-            scripts: recorded.skill_scripts.iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
+            scripts: if scripts.is_empty() {
+                recorded.skill_scripts.iter().map(|text| text.parse()).collect::<Result<_, _>>()?
+            } else {
+                scripts.iter().map(|text| text.parse()).collect::<Result<_, _>>()?
+            },
             mode: asked_mode.unwrap_or(recorded.flow_mode),
             role: recorded.prompt_role,
-            skills_roots: recorded.skills_roots.iter().map(|root| root.path.clone()).collect(),
+            skills_roots: if args.skills.skills_root.is_empty() {
+                recorded.skills_roots.iter().map(|root| root.path.clone()).collect()
+            } else {
+                roots.collect()
+            },
             preload: Vec::new(),
             catalogue: true,
             structured: schema,
             system_prompt: None,
             operator: args.result.output_mode == OutputMode::Operator,
+            workspace,
         })
     }
 }
@@ -202,7 +214,7 @@ impl Scene {
         limits: &Limits,
         current: &Path,
     ) -> Result<Self> {
-        let wanted = Wanted::on_record(args, &recorded.settings, store)?;
+        let wanted = Wanted::on_record(args, &recorded.settings, store, current)?;
         let mut scene = Self::build(wanted, model, limits, current, true)?;
         // More time or turns is the operator's to give; it lets the run do nothing else.
         let mut asked = scene.settings.clone();
@@ -300,7 +312,13 @@ impl Scene {
 
     async fn backend(&self) -> Result<Arc<dyn SandboxBackend>> {
         let Some(image) = &self.wanted.image else {
-            return Ok(Arc::new(backend::local(None)?));
+            let local = backend::local(None)?;
+            // What a command of a killed process still does must not go on beside this run.
+            let swept = local.sweep();
+            if self.resumed {
+                swept?;
+            }
+            return Ok(Arc::new(local));
         };
         let usual = DockerConfig::new(image, backend::state_directory("docker")?);
         let config = DockerConfig { runtime: self.wanted.runtime.clone(), ..usual };
@@ -411,6 +429,21 @@ impl Scene {
     }
 }
 
+/// The directories of the host that are asked for.
+fn mounts_of(place: &PlaceArgs) -> Result<Vec<HostMount>> {
+    let mut mounts =
+        place.host_mount.iter().map(|spec| spec.parse()).collect::<Result<Vec<HostMount>, _>>()?;
+    if let Some(fabric) = &place.fabric_mount {
+        mounts.push(HostMount {
+            name: "fabric".to_owned(),
+            source: fabric.clone(),
+            target: SandboxPath::absolute("/fabric")?,
+            access: Access::Writable,
+        });
+    }
+    Ok(mounts)
+}
+
 /// The limits on record.
 pub(super) fn recorded_limits(settings: &RecordedSettings) -> Limits {
     let (usual, recorded) = (Limits::default(), settings.limits);
@@ -419,6 +452,7 @@ pub(super) fn recorded_limits(settings: &RecordedSettings) -> Limits {
         tokens: recorded.total_tokens.unwrap_or(usual.tokens),
         cost_usd: recorded.cost_usd.unwrap_or(usual.cost_usd),
         time: recorded.seconds.map_or(usual.time, Duration::from_secs),
+        output_bytes: recorded.output_bytes.unwrap_or(usual.output_bytes),
         ..usual
     }
 }
@@ -469,6 +503,7 @@ fn settings_of(
             total_tokens: Some(limits.tokens),
             cost_usd: Some(limits.cost_usd),
             seconds: Some(limits.time.as_secs()),
+            output_bytes: Some(limits.output_bytes),
             ..RecordedLimits::default()
         },
         flow_mode: wanted.mode,
