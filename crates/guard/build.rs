@@ -111,6 +111,7 @@ fn table() -> String {
         };
         pages.push((0..256).map(place).collect());
     }
+    let (narrow, starts) = (narrow(), starts());
     format!(
         "/// Flags what folds to one ASCII character, which is the rest of the number.\n\
          const SINGLE: u16 = {SINGLE};\n\
@@ -121,9 +122,37 @@ fn table() -> String {
          /// For each page of 256 characters, which of the tables tells about it.\n\
          static PAGES: [u8; 0x1100] = {:?};\n\
          /// For each character of a page what becomes of it: zero for what stays, {GONE} for what disappears.\n\
-         static PLACES: &[[u16; 256]] = &{:?};\n",
+         static PLACES: &[[u16; 256]] = &{:?};\n\
+         /// For each character of one or two bytes what it folds to: up to three bytes, and in the highest byte how many.\n\
+         /// The second half stands for what is only the inside of a character.\n\
+         static NARROW: [u32; 0x1000] = {narrow:?};\n\
+         /// For each byte where in that table its characters start, and above that the bits of the next byte that count.\n\
+         static STARTS: [u32; 256] = {starts:?};\n",
         pages.numbers, pages.different,
     )
+}
+
+/// What the characters of one or two bytes fold to. They are most of most texts, so that nothing is left to decide for
+/// them: each has its bytes and how many they are.
+fn narrow() -> Vec<u32> {
+    let entry = |character: char| {
+        let kept = || character.to_string();
+        let text = if character.is_ascii() { kept() } else { folded(character).unwrap_or_else(kept) };
+        let text = if text.len() <= LONGEST { text } else { kept() };
+        assert!(text.len() <= 3, "{character} folds to {text}, for which the table has no room");
+        let bytes = text.bytes().rev().fold(0, |bytes, byte| bytes << 8 | u32::from(byte));
+        bytes | (text.len() as u32) << 24
+    };
+    ('\0'..'\u{800}').map(entry).chain([0; 0x800]).collect()
+}
+
+fn starts() -> Vec<u32> {
+    let start = |byte: u32| match byte {
+        0..0x80 => byte,
+        0xc2..0xe0 => (byte & 0x1f) << 6 | 0x3f << 16,
+        _ => 0x800,
+    };
+    (0..256).map(start).collect()
 }
 
 /// The ASCII skeletons of characters as Rust source: the characters in order, and the text for each. Two flat tables, because

@@ -51,12 +51,14 @@ pub struct RunParts {
 }
 
 /// Something to say before the model is asked: the message, and where it came from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Opening {
     /// As it is kept.
     pub kept: KeptMessage,
     /// Where it came from.
     pub label: Label,
+    /// What else belongs on record: skills that come with it.
+    pub rows: Vec<Row>,
 }
 
 /// Why a run cannot go on. Nothing that a model can cause.
@@ -123,7 +125,10 @@ impl<'w> Engine<'w> {
 
     /// Says what a run begins with.
     pub fn open(&mut self, opening: Vec<Opening>) -> Result<(), RunError> {
-        for Opening { kept, label } in opening {
+        for Opening { kept, label, rows } in opening {
+            for row in &rows {
+                self.parts.store.append(row)?;
+            }
             let message = self.message_of(&kept)?;
             self.tell(&kept);
             self.say(0, kept, message, &label)?;

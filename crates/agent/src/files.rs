@@ -25,7 +25,7 @@ pub use self::failure::{ErrorCode, FILE_TOOL_ERROR};
 pub use self::list::ListFiles;
 pub use self::read::ReadFile;
 pub use self::search::SearchFiles;
-pub use self::view_image::{KeepImage, LARGEST_IMAGE, ViewImage};
+pub use self::view_image::{KeepImage, LARGEST_IMAGE, ViewImage, media_type};
 pub use self::write::WriteFile;
 
 /// Where the content of a file comes from: anybody may have written it, and anybody may see it.

@@ -139,6 +139,11 @@ impl RunStore {
         &*self.clock
     }
 
+    /// The moment, as records write it.
+    pub fn now(&self) -> String {
+        time::now(&*self.clock)
+    }
+
     /// A number for the output of a call, used for nothing else: `<run>:<tool>:<sequence>`.
     pub fn next_output_id(&mut self, tool: &str) -> String {
         let id = format!("{}:{tool}:{}", self.run_id, self.next_output);

@@ -1,4 +1,4 @@
-//! The tools that models call.
+//! The tools that models call, besides those for files.
 
 pub mod bash;
 mod load_skill;
@@ -6,9 +6,11 @@ mod outcome;
 mod read_skill_resource;
 pub mod skill_script;
 mod skill_set;
+pub mod web_fetch;
 
 pub use bash::{Bash, BashLimits};
 pub use load_skill::LoadSkill;
 pub use read_skill_resource::ReadSkillResource;
 pub use skill_script::{Prepared, Refusal, ScriptSource, SkillScript};
 pub use skill_set::SkillSet;
+pub use web_fetch::WebFetch;

@@ -5,8 +5,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use fullsend_skills::{ExecutionTarget, PreparedScript, ScriptRequest};
+
 use crate::execution::{Spill, Whereabouts};
 use crate::store::Artifacts;
+use crate::tools::{Prepared, Refusal, ScriptSource, SkillSet};
 use crate::workspace::{CurrentDir, SandboxPath, Workspace};
 
 impl Spill for Artifacts {
@@ -48,4 +51,28 @@ impl Whereabouts for SharedDirectory {
             self.current.set(path);
         }
     }
+}
+
+impl ScriptSource for SkillSet {
+    fn prepare(&self, skill: &str, path: &str, args: &[String]) -> Result<Prepared, Refusal> {
+        let run_id = self.run_id().as_str();
+        let request = ScriptRequest { skill, path, args, run_id, target: ExecutionTarget::Sandbox };
+        let prepared = self.registry().script(&request, &self.active(), self.allowed());
+        let PreparedScript { runtime, argv, stdin, environment, sandbox_resource_path, digest, .. } =
+            prepared.map_err(|refusal| Refusal { code: word(&refusal.code), message: refusal.message })?;
+        Ok(Prepared {
+            runtime: word(&runtime),
+            argv,
+            stdin,
+            environment: environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            sandbox_path: sandbox_resource_path.display().to_string(),
+            digest: digest.to_string(),
+        })
+    }
+}
+
+/// The name that a value has in records.
+fn word(value: &impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
 }

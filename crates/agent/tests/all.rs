@@ -22,6 +22,9 @@ mod suite {
     mod file_reads;
     mod file_writes;
     mod images;
+    mod report;
     mod skill_script;
+    mod store;
+    mod web_fetch;
     mod workspace_paths;
 }

@@ -27,6 +27,7 @@ mod response;
 mod retry;
 pub(crate) mod roots;
 mod rules;
+pub mod visit;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 //! # Entry points
 //!
 //! * [`Fetcher::get`] and [`Fetcher::get_pinned`]: bytes over HTTPS, under [`FetchRules`]
+//! * [`get::visit::Visitor`]: pages of the public web that nobody listed, under the same rules about addresses
 //! * [`Cache`]: files and directories by digest, verified on every read; [`cache::UrlIndex`] remembers digests by URL
 //! * [`Audit`]: one line per success and per refusal
 //! * [`tls::TlsClient`]: the same trust for a client that chooses its own hosts
@@ -24,7 +25,8 @@
 //!
 //! # Invariants
 //!
-//! * A connection is only made to an address that was checked, on a port that was checked, for a host on the list.
+//! * A connection is only made to an address that was checked, on a port that was checked; for a host on the list, or
+//!   a public one when a page is visited.
 //! * Environment variables change nothing: no proxies, no certificate files, no names of other hosts.
 //! * A credential is sent to the one host it belongs to, and is in no message or log.
 //! * What the cache gives out as a hit was verified against the digest that was asked for, just now.
@@ -33,7 +35,7 @@
 //! # What it does not do
 //!
 //! It does not decide which URLs may be fetched: allow-lists are checked by the caller, in terms of
-//! [`fullsend_origin`]. It follows no redirects, unpacks no archives, knows no forge's API, prints nothing and installs
+//! [`fullsend_origin`]. It follows no redirects but those of pages, unpacks no archives, knows no forge's API, prints nothing and installs
 //! nothing global.
 
 pub mod audit;

@@ -1,8 +1,10 @@
 //! The command line.
 
+mod agent;
 mod hook;
 mod sandbox;
 mod scan;
+mod skills;
 mod verify_findings;
 
 use std::path::PathBuf;
@@ -10,6 +12,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fullsend_harness::value::Platform;
 
+pub(crate) use self::agent::{
+    AgentExecArgs, AgentLimitArgs, AgentResumeArgs, ModelArgs, OutputMode, PromptRoleName, ResultArgs, TOOLS,
+};
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};
 pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
@@ -18,6 +23,7 @@ pub(crate) use self::sandbox::{
 pub(crate) use self::scan::{
     ScanCommand, ScanCommandArgs, ScanContextArgs, ScanOutputArgs, ScanReportArgs, ScanTextArgs, ScanUrlArgs,
 };
+pub(crate) use self::skills::{SkillsCommand, SkillsListArgs, SkillsValidateArgs};
 pub(crate) use self::verify_findings::VerifyFindingsArgs;
 use crate::environment;
 
@@ -58,6 +64,23 @@ pub(crate) enum Command {
     /// Look after the cache of remote resources
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Let the built-in agent work on a prompt
+    ///
+    /// The agent works in a sandbox that sees the workspace and nothing else of this machine; the model is asked over an
+    /// OpenAI-compatible gateway, or played from a script. Everything it does is on record, and a run that was stopped or
+    /// killed goes on with `fullsend resume`.
+    #[command(
+        after_help = "Exit codes: 0 done, 1 the work failed or a limit was reached, 2 usage or configuration error, \
+                      130 or 143 stopped by a signal."
+    )]
+    Exec(Box<AgentExecArgs>),
+    /// Go on with a run of the agent that was stopped, killed or finished
+    ///
+    /// What is on record is not done again. The run may do what it could do from the start, or less.
+    Resume(Box<AgentResumeArgs>),
+    /// Look at skills: directories with a `SKILL.md` that tells an agent how to do something
+    #[command(subcommand)]
+    Skills(SkillsCommand),
     /// Run commands where they can touch only what is granted
     #[command(subcommand)]
     Sandbox(SandboxCommand),

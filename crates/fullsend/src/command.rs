@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod agent;
 mod cache;
 mod completions;
 mod doctor;
@@ -15,6 +16,7 @@ mod sandbox;
 mod scan;
 mod schema;
 mod show;
+mod skills;
 mod verify_findings;
 
 use std::path::PathBuf;
@@ -37,6 +39,9 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Lock(args) => lock::run(&args, output),
         Command::Pin(args) => pin::run(&args, output),
         Command::Cache(command) => cache::run(command, output),
+        Command::Exec(args) => agent::exec(&args, output),
+        Command::Resume(args) => agent::resume(&args, output),
+        Command::Skills(command) => skills::run(command, output),
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
         Command::Scan(command) => scan::run(command, output),

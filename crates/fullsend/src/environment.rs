@@ -64,3 +64,37 @@ pub(crate) fn state_directory() -> Option<std::path::PathBuf> {
     let state = absolute(XDG_STATE_HOME).or_else(|| Some(absolute(HOME)?.join(".local/state")))?;
     Some(state.join("fullsend"))
 }
+
+/// The prefix of variables that are options of the agent, and the older spelling of each.
+const AGENT_PREFIXES: [&str; 2] = ["FULLSEND_", "CF_HARNESS_"];
+
+/// An option of the agent from the environment: `MODEL` is `FULLSEND_MODEL`, or `CF_HARNESS_MODEL`. Blank is unset. Returns
+/// the name that was found, and its value.
+pub(crate) fn agent_option(name: &str) -> Option<(String, String)> {
+    AGENT_PREFIXES.iter().find_map(|prefix| {
+        let name = format!("{prefix}{name}");
+        let value = std::env::var(&name).ok()?.trim().to_owned();
+        (!value.is_empty()).then_some((name, value))
+    })
+}
+
+/// The key of the model gateway, and the variable that has it.
+pub(crate) fn gateway_key() -> Option<(String, String)> {
+    let general = || {
+        let value = std::env::var(OPENAI_API_KEY).ok()?;
+        Some((OPENAI_API_KEY.to_owned(), value))
+    };
+    agent_option("API_KEY").or_else(general).filter(|(_, value)| !value.trim().is_empty())
+}
+
+/// The older name of the mode of information flow.
+pub(crate) fn cfc_mode() -> Option<(String, String)> {
+    let value = std::env::var(CF_CFC_MODE).ok()?.trim().to_owned();
+    (!value.is_empty()).then(|| (CF_CFC_MODE.to_owned(), value))
+}
+
+/// See [`cfc_mode`].
+pub(crate) const CF_CFC_MODE: &str = "CF_CFC_MODE";
+
+/// A key that many programs share.
+pub(crate) const OPENAI_API_KEY: &str = "OPENAI_API_KEY";

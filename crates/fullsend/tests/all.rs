@@ -36,6 +36,7 @@ mod suite {
     mod self_hosted;
     mod show;
     mod skill_graphs;
+    mod skills;
     mod start;
     mod users;
     mod verify_findings;

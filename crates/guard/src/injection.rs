@@ -28,6 +28,8 @@ mod persona;
 mod respelt;
 mod rules;
 mod secrecy;
+mod source;
+mod starts;
 mod takeover;
 mod templates;
 mod words;

@@ -4,6 +4,7 @@
 //!
 //! * [`ModelClient`]: one completion for a conversation, streamed
 //! * [`Gateway`]: an OpenAI-compatible server
+//! * [`Replay`]: a model that follows a script
 //! * [`Conversation`]: the messages so far, each put into wire form once
 //! * [`Completion`]: what the model said and asked for, what it cost, and every attempt that was made
 //!
@@ -20,6 +21,7 @@ mod client;
 mod conversation;
 mod diagnostics;
 pub mod gateway;
+pub mod replay;
 mod usage;
 mod wire;
 
@@ -27,4 +29,5 @@ pub use client::{Completion, FinishReason, ModelClient, ModelError, ModelRequest
 pub use conversation::{AssistantMessage, Conversation, Image, Message, ToolCall, ToolDescription};
 pub use diagnostics::{Attempt, AttemptOutcome, RequestSize};
 pub use gateway::{Gateway, GatewayConfig};
+pub use replay::Replay;
 pub use usage::{Cost, Usage};

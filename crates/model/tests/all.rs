@@ -12,6 +12,7 @@ mod suite {
     mod configuration;
     mod connections;
     mod faults;
+    mod replays;
     mod requests;
     mod retries;
     mod secrets;

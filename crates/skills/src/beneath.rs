@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
@@ -129,13 +130,11 @@ impl Root {
 
     /// Some file systems do not say what a name stands for when they list it.
     fn kind(&self, relative: &Path, name: &OsStr, listed: FileType) -> NameKind {
-        let kind = match listed {
-            FileType::Unknown => {
-                self.path.join(relative).join(name).symlink_metadata().map_or(FileType::Unknown, |metadata| {
-                    FileType::from_raw_mode(std::os::unix::fs::MetadataExt::mode(&metadata))
-                })
-            }
-            known => known,
+        let mode = |path: PathBuf| path.symlink_metadata().map(|metadata| metadata.mode());
+        let kind = if listed == FileType::Unknown {
+            mode(self.path.join(relative).join(name)).map_or(listed, FileType::from_raw_mode)
+        } else {
+            listed
         };
         match kind {
             FileType::Directory => NameKind::Directory,

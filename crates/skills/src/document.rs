@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use fullsend_yaml::{FrontMatter, Rule, front_matter};
+use fullsend_yaml::{FrontMatter, Node, Rule, ScalarStyle, Value, front_matter};
 
 use crate::beneath::{OpenError, Root};
 use crate::rules;
@@ -114,4 +114,13 @@ pub(crate) fn shape(text: &str) -> Shape {
 /// The text behind a byte order mark, if there is one.
 pub(crate) fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+/// The text of a scalar, whatever it spells: `1.10` is not a number here. The parser writes `~` for no text at all.
+pub(crate) fn scalar_text<'n>(node: &'n Node<'_>) -> Option<&'n str> {
+    match &node.value {
+        Value::Scalar(scalar) if node.at.range().is_empty() && scalar.style == ScalarStyle::Plain => Some(""),
+        Value::Scalar(scalar) => Some(&scalar.text),
+        Value::Sequence(_) | Value::Mapping(_) => None,
+    }
 }

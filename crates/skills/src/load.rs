@@ -11,6 +11,7 @@ use thiserror::Error;
 pub use self::manifest::{Manifest, ModelInvocation};
 use crate::beneath::{OpenError, Root};
 use crate::document::{self, FileError, Shape};
+use crate::validate::MAX_REPORTED;
 use crate::{repair, rules};
 
 /// A skill that can be used.
@@ -224,7 +225,7 @@ impl Reading {
             return Err(fatal);
         }
         let lenient = |problem: Diagnostic| Diagnostic { rule: &rules::LOADED_YAML, ..problem };
-        self.warnings.extend(problems.into_iter().map(lenient));
+        self.warnings.extend(problems.into_iter().take(MAX_REPORTED).map(lenient));
         Ok(())
     }
 }

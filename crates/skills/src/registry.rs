@@ -204,6 +204,10 @@ impl Building {
                 return self.note(&rules::UNUSABLE_ROOT, detail, skill_root.host.clone());
             }
         };
+        if root.path().to_str().is_none() || skill_root.sandbox.to_str().is_none() {
+            let detail = "its path is not UTF-8 text, which records and prompts are";
+            return self.note(&rules::UNUSABLE_ROOT, detail, skill_root.host.clone());
+        }
         let limits = self.registry.limits;
         let (found, notes) = scan::find(&root, &limits);
         self.registry.diagnostics.extend(notes);
@@ -308,11 +312,13 @@ fn read(root: &Root, found: &Found) -> Result<Read, Note> {
         }
     })?;
     let (size, digest) = (file.bytes.len() as u64, ContentDigest::of(&file.bytes));
-    let loaded = load::read(&path.join(file.name), file.bytes, &found.name).map_err(|error| match error {
-        LoadError::Content { line, message, rule, .. } => {
-            refuse(rule, format!("line {line}: {message}"), file.name)
-        }
-        other => refuse(other.rule(), other.to_string(), file.name),
+    let loaded = load::read(&path.join(file.name), file.bytes, &found.name).map_err(|error| {
+        let detail = if let LoadError::Content { line, message, .. } = &error {
+            format!("line {line}: {message}")
+        } else {
+            error.to_string()
+        };
+        refuse(error.rule(), detail, file.name)
     })?;
     Ok(Read { directory, file: file.name, size, digest, loaded })
 }

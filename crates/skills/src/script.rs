@@ -247,13 +247,13 @@ fn open_error(path: &str, error: OpenError) -> ScriptRefusal {
     match error {
         OpenError::Outside => refuse(ScriptErrorCode::ScriptOutsideRoot, path, "leads out of the skill now"),
         OpenError::NotFile => refuse(ScriptErrorCode::ScriptNotFile, path, "is not a regular file now"),
-        OpenError::Io(error) => match error.kind() {
-            io::ErrorKind::NotFound => refuse(ScriptErrorCode::ScriptNotFound, path, "is gone"),
-            io::ErrorKind::PermissionDenied => {
-                refuse(ScriptErrorCode::PermissionDenied, path, "may not be read")
-            }
-            _ => refuse(ScriptErrorCode::Unknown, path, format!("cannot be read: {error}")),
-        },
+        OpenError::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+            refuse(ScriptErrorCode::ScriptNotFound, path, "is gone")
+        }
+        OpenError::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            refuse(ScriptErrorCode::PermissionDenied, path, "may not be read")
+        }
+        OpenError::Io(error) => refuse(ScriptErrorCode::Unknown, path, format!("cannot be read: {error}")),
     }
 }
 

@@ -7,12 +7,17 @@ mod fields;
 
 use std::path::Path;
 
-use fullsend_yaml::{Diagnostic, FileId, Limits, Location, Parsed, Rule, SourceMap, Value, parse_part};
+use fullsend_yaml::{
+    Diagnostic, FileId, Limits, Location, Notation, Parsed, Rule, SourceMap, Value, parse_part,
+};
 
 pub(crate) use self::fields::{MAX_COMPATIBILITY, MAX_DESCRIPTION, flaw_message};
 use crate::beneath::{OpenError, Root};
 use crate::document::{self, FileError, NotText, Shape};
 use crate::{resource, rules};
+
+/// How many flaws of one kind are reported one by one. A hostile file has thousands, and each place costs a look at the file.
+pub(crate) const MAX_REPORTED: usize = 20;
 
 /// What came of validating a directory.
 #[derive(Debug)]
@@ -172,8 +177,14 @@ fn refuse_notation(parsed: &Parsed<'_>, problems: &mut Vec<Diagnostic>) -> bool 
         let message = format!("Invalid YAML in frontmatter: {message}");
         problems.push(Diagnostic::new(&rules::YAML, at, message).with_help_if(help));
     };
-    for problem in &parsed.problems {
+    for problem in parsed.problems.iter().take(MAX_REPORTED) {
         refuse(problem.at, &problem.message, Some(problem.help().to_owned()));
+    }
+    if let [.., last] = parsed.problems.as_slice() {
+        if let Some(more) = parsed.problems.len().checked_sub(MAX_REPORTED).filter(|more| *more > 0) {
+            refuse(last.at, &format!("{more} more problems like these"), None);
+        }
+        return false;
     }
     if let Some(at) = parsed.notation.flow {
         let help = "write a block list, one `- item` per line, or put the value in quotes if it is text";
@@ -183,7 +194,7 @@ fn refuse_notation(parsed: &Parsed<'_>, problems: &mut Vec<Diagnostic>) -> bool 
         let help = "write the value out where it is needed, or put it in quotes if it is text";
         refuse(at, "anchors and aliases (`&name`, `*name`) are not allowed", Some(help.to_owned()));
     }
-    parsed.problems.is_empty() && parsed.notation.flow.is_none() && parsed.notation.anchor.is_none()
+    parsed.notation == Notation::default()
 }
 
 fn reason(error: &OpenError) -> String {

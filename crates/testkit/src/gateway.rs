@@ -63,6 +63,7 @@ struct Shared {
     script: Box<dyn GatewayScript>,
     requests: Mutex<Vec<GatewayRequest>>,
     connections: AtomicUsize,
+    closed: AtomicUsize,
 }
 
 impl fmt::Debug for Shared {
@@ -90,6 +91,7 @@ impl ScriptedGateway {
             script: Box::new(script),
             requests: Mutex::default(),
             connections: AtomicUsize::default(),
+            closed: AtomicUsize::default(),
         });
         let (stop, stopped) = oneshot::channel();
         let state = Arc::clone(&shared);
@@ -123,6 +125,11 @@ impl ScriptedGateway {
     /// How many connections were made.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
+    }
+
+    /// How many connections were closed because a reply said so.
+    pub fn closed(&self) -> usize {
+        self.shared.closed.load(Ordering::SeqCst)
     }
 }
 

@@ -95,7 +95,7 @@ impl Engine<'_> {
         };
         let structured =
             self.parts.structured.as_ref().map(super::super::structured::StructuredResult::check);
-        let unrecorded = self.parts.store.append(&Row::Ended(ending.clone())).err();
+        let unrecorded = self.parts.store.end(&ending).err();
         Finished {
             ending,
             answer: self.answer,

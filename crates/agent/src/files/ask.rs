@@ -44,9 +44,9 @@ impl Done {
             model_view: None,
             label: workspace_label(&self.path),
             images: Vec::new(),
-            rows: Vec::new(),
             failure: None,
             shown: self.shown,
+            rows: Vec::new(),
         }
     }
 }

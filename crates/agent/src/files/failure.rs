@@ -136,9 +136,9 @@ impl Failure {
             model_view: None,
             label: fullsend_flow::Label::untrusted(),
             images: Vec::new(),
-            rows: Vec::new(),
             failure: Some(failure),
             shown,
+            rows: Vec::new(),
         }
     }
 }

@@ -13,8 +13,8 @@ use super::failures::Failures;
 use super::timeline::{Happening, Timeline};
 use crate::gate::FlowMode;
 use crate::store::{
-    EndStatus, Ending, Entry, EventSeverity, FailureKind, KeptMessage, PolicyDecision, PolicyEvent,
-    RecordedSettings, Row, RunId, TerminalReason, ToolResultRef, usage,
+    EndStatus, Ending, Entry, EventSeverity, Execution, FailureKind, KeptMessage, PolicyDecision,
+    PolicyEvent, RecordedSettings, Row, RunId, TerminalReason, ToolResultRef, usage,
 };
 
 /// All that happened in a run.
@@ -109,6 +109,11 @@ impl<'a> Account<'a> {
                 self.model_turns += u64::from(matches!(message, KeptMessage::Assistant { .. }));
                 self.timeline.push(at, Happening::message(self.messages.len(), *turn, message));
                 self.messages.push(message);
+                if let KeptMessage::Tool { result_ref: Some(result), .. } = message {
+                    let failed = self.failures.is_of(&result.output_id);
+                    let execution = if failed { Execution::Failed } else { Execution::Completed };
+                    self.activities.answered(at, result, execution);
+                }
             }
             Row::ModelAttempt { turn, attempt } => self.attempt(*turn, attempt),
             Row::Usage { turn, usage } => self.usages.push(TurnUsage { model_turn: *turn, usage: *usage }),
@@ -123,6 +128,7 @@ impl<'a> Account<'a> {
             }
             Row::Decision(decision) => self.decision(at, decision),
             Row::PolicyEvent(event) => self.event(at, event),
+            Row::Failure(failure) if self.failures.has_denied(failure) => {}
             Row::Failure(failure) => {
                 self.failed(at, failure.kind);
                 self.failures.push(at, failure);

@@ -72,14 +72,36 @@ impl<'a> Activities<'a> {
             return self.add(begun);
         }
         let Row::CallFinished(finished) = row else { return None };
-        let open = finished.output_id.as_deref().and_then(|id| self.open.remove(id));
-        if let Some(activity) = open.and_then(|index| self.all.get_mut(index)) {
+        if let Some(activity) = self.open_call(finished).and_then(|index| self.all.get_mut(index)) {
             activity.finish(at, finished);
             return None;
         }
         let mut begun = self.begin(at, &finished.call_id, &finished.tool, mode);
         begun.finish(at, finished);
         self.add(begun)
+    }
+
+    /// The call that has come to its end. Who gives up on one that was interrupted need not know its number.
+    fn open_call(&mut self, finished: &CallFinished) -> Option<usize> {
+        match &finished.output_id {
+            Some(output_id) => self.open.remove(output_id.as_str()),
+            None if finished.execution == Execution::Interrupted => {
+                let latest = *self.latest.get(finished.call_id.as_str())?;
+                self.open.retain(|_, open| *open != latest);
+                self.all.get(latest).filter(|activity| activity.ended_at.is_none()).map(|_| latest)
+            }
+            None => None,
+        }
+    }
+
+    /// A call whose result is in the conversation is over, also if its end did not make it into the journal.
+    pub(super) fn answered(&mut self, at: &'a str, result: &ToolResultRef, execution: Execution) {
+        let open = self.open.get(result.output_id.as_str()).and_then(|index| self.all.get_mut(*index));
+        if let Some(activity) = open {
+            activity.ended_at = Some(at);
+            activity.execution_status = execution;
+            activity.result_ref = Some(result.clone());
+        }
     }
 
     fn begin(&mut self, at: &'a str, call_id: &'a str, tool: &'a str, mode: FlowMode) -> Activity<'a> {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::outcome;
 use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, WORKSPACE, Whereabouts};
+use crate::store::Row;
 use crate::tool::{
     Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
 };
@@ -258,6 +259,10 @@ fn output(
     line: String,
 ) -> ToolOutput {
     record.insert("diagnostics".to_owned(), json!([]));
+    // The log of executions does without what was printed.
+    let mut execution = record.clone();
+    execution.insert("type".to_owned(), json!("fullsend.skill-script-execution"));
+    execution.retain(|key, _| key != "stdout" && key != "stderr");
     ToolOutput {
         record: Value::Object(record),
         model_view: None,
@@ -265,6 +270,6 @@ fn output(
         images: Vec::new(),
         failure,
         shown: Shown { line, diff: None },
-        rows: Vec::new(),
+        rows: vec![Row::SkillExecuted { execution }],
     }
 }

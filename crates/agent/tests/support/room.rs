@@ -45,6 +45,12 @@ pub(crate) fn docker(state: &Path) -> Result<Arc<dyn SandboxBackend>, String> {
 #[derive(Debug)]
 pub(crate) struct Files(PathBuf);
 
+impl Files {
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self(directory)
+    }
+}
+
 impl Spill for Files {
     fn spill(&self, output_id: &str, stream: &str) -> io::Result<(PathBuf, Box<dyn Write + Send>)> {
         let path = self.0.join(format!("{}.{stream}", output_id.replace(':', "-")));

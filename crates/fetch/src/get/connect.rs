@@ -49,6 +49,19 @@ async fn connect_one(
     rules: &FetchRules,
     tls: &Arc<ClientConfig>,
 ) -> Result<Connection, FetchError> {
+    let stream = dial(target, address, rules).await?;
+    let peer = address;
+    let handshake = TlsConnector::from(Arc::clone(tls)).connect(target.name.clone(), stream).await;
+    let stream = handshake.map_err(|error| handshake_failure(target, error))?;
+    Ok(Connection { stream, peer })
+}
+
+/// Opens a socket to an address that was checked, and checks where it leads.
+pub(super) async fn dial(
+    target: &Target,
+    address: SocketAddr,
+    rules: &FetchRules,
+) -> Result<TcpStream, FetchError> {
     let unreachable = |source| FetchError::Connect { host: target.host.clone(), source };
     let stream = TcpStream::connect(address).await.map_err(unreachable)?;
     let peer = stream.peer_addr().map_err(unreachable)?;
@@ -57,9 +70,7 @@ async fn connect_one(
         return Err(FetchError::Peer { host: target.host.clone(), address: peer.ip() });
     }
     check_address(target, peer.ip(), rules)?;
-    let handshake = TlsConnector::from(Arc::clone(tls)).connect(target.name.clone(), stream).await;
-    let stream = handshake.map_err(|error| handshake_failure(target, error))?;
-    Ok(Connection { stream, peer })
+    Ok(stream)
 }
 
 /// Tells a broken connection, which may work the next time, from a server that is not who it should be.

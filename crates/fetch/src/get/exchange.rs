@@ -25,13 +25,13 @@ use super::request::{Explain, Request};
 use super::{FetchError, FetchRules, Fetched, ResponseHeaders};
 
 /// Who is asking.
-const AGENT: &str = concat!("fullsend/", env!("CARGO_PKG_VERSION"));
+pub(super) const AGENT: &str = concat!("fullsend/", env!("CARGO_PKG_VERSION"));
 /// The header for versions of GitHub's API.
 const API_VERSION: HeaderName = HeaderName::from_static("x-github-api-version");
 /// The largest headers of a response.
-const MAX_HEADERS: usize = 64 * 1024;
+pub(super) const MAX_HEADERS: usize = 64 * 1024;
 /// The largest buffer for what has arrived but was not taken yet.
-const MAX_BUFFER: usize = 128 * 1024;
+pub(super) const MAX_BUFFER: usize = 128 * 1024;
 /// How much memory is set aside because a server says that it will be needed.
 const MAX_RESERVE: usize = 1024 * 1024;
 /// How much of a refusal is kept.
@@ -194,7 +194,7 @@ async fn excerpt(target: &Target, mut body: Incoming, rules: &FetchRules) -> Str
 }
 
 /// An encoding other than none, shortened for a message.
-fn foreign_encoding(headers: &HeaderMap) -> Option<String> {
+pub(super) fn foreign_encoding(headers: &HeaderMap) -> Option<String> {
     let mut values = headers.get_all(CONTENT_ENCODING).iter();
     values.find(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity")).map(quote)
 }
@@ -215,7 +215,7 @@ fn quote(value: &HeaderValue) -> String {
 }
 
 /// What a failure before the body means.
-fn broken(target: &Target, source: hyper::Error) -> FetchError {
+pub(super) fn broken(target: &Target, source: hyper::Error) -> FetchError {
     let host = target.host.clone();
     if source.is_parse() {
         FetchError::Protocol { host, source }

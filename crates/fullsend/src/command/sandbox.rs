@@ -6,7 +6,7 @@ mod input;
 mod policy_file;
 mod relay;
 mod request;
-mod signals;
+pub(super) mod signals;
 mod terminal;
 mod writer;
 

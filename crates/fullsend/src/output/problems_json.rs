@@ -21,7 +21,8 @@ pub(crate) fn document(reports: &[LintReport]) -> Value {
     })
 }
 
-fn problem(sources: &SourceMap, problem: &Diagnostic) -> Value {
+/// One problem with its place.
+pub(crate) fn problem(sources: &SourceMap, problem: &Diagnostic) -> Value {
     let related: Vec<Value> = problem
         .related
         .iter()

@@ -1,5 +1,6 @@
 //! The syntax tree of a shell script, or the reason why there is none to rely on.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
@@ -16,6 +17,13 @@ const MOST_REPORTS: usize = 4_000;
 /// How often it may do so once something is wrong. Each step of a repair costs time and memory by the depth of the script, and
 /// what needs so many is not understood in the end either.
 const MOST_REPAIRS: usize = 10;
+
+/// How many bytes are handed to the parser at a time.
+const PIECE: usize = 512;
+
+/// How many times as many bytes as the script has may be handed out. Where something is wrong, the parser looks ahead for
+/// the end of a pattern or a string from every place anew, and would read a row of `>` as often as it is long.
+const MOST_READINGS: usize = 100;
 
 /// How many signs that open or join commands a script may have. Where they stand close together, every step of the parser
 /// costs more than the last; program text in a here-document stays below this.
@@ -48,16 +56,25 @@ pub(super) fn parse(text: &str) -> Result<Tree, Refusal> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| Refusal::TooMuchWork)?;
     let (mut reports, mut repairs) = (0, 0);
+    let left = Cell::new((text.len() + PIECE) * MOST_READINGS);
     let mut progress = |state: &ParseState| {
         reports += 1;
         repairs += usize::from(state.has_error());
-        let stop = reports > MOST_REPORTS || repairs > MOST_REPAIRS;
+        let stop = reports > MOST_REPORTS || repairs > MOST_REPAIRS || left.get() == 0;
         if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut progress);
     let masked = mask::masked(text);
-    let mut read = |at: usize, _| masked.get(at..).unwrap_or_default();
-    parser.parse_with_options(&mut read, None, Some(options)).ok_or(Refusal::TooMuchWork)
+    let masked = std::str::from_utf8(&masked).map_err(|_| Refusal::TooMuchWork)?;
+    let mut read = |at: usize, _| {
+        left.set(left.get().saturating_sub(PIECE));
+        // For the parser the script ends where nothing is left; what it makes of that is not used. A piece must not end within
+        // a character: the parser would ask for the rest of it, and crash when there is none.
+        let end = if left.get() == 0 { at } else { masked.floor_char_boundary(at + PIECE) };
+        masked.get(at..end).unwrap_or_default()
+    };
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    tree.filter(|_| left.get() > 0).ok_or(Refusal::TooMuchWork)
 }
 
 /// Whether a text has more structure than a script that anybody writes.

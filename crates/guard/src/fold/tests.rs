@@ -1,8 +1,6 @@
-use std::borrow::Cow;
-
 use proptest::prelude::*;
 
-use super::Folded;
+use super::{Folded, LONGER, SINGLE, longer, place_of};
 use crate::Span;
 
 #[test]
@@ -32,7 +30,8 @@ fn look_alikes_read_as_ascii() {
 #[test]
 fn what_has_nothing_to_fold_is_borrowed() {
     for text in ["", "plain m 0 1 I | text", "漢字と仮名", "한국어"] {
-        assert!(matches!(Folded::new(text).text, Cow::Borrowed(same) if same == text), "{text}");
+        assert_eq!(Folded::new(text).unchanged(), Some(text));
+        assert_eq!(Folded::new(text).text(), text);
     }
 }
 
@@ -59,7 +58,48 @@ fn places_far_into_a_text_are_found() {
     assert_eq!(folded.to_original(Span::new(at, at + 6)).of(&text), Some("needle"));
 }
 
+/// The text character by character, as the table says.
+fn by_table(text: &str) -> String {
+    let mut folded = String::new();
+    for character in text.chars() {
+        match place_of(u32::from(character)) {
+            0 => folded.push(character),
+            place if place & LONGER != 0 => folded.push_str(longer(place)),
+            place if place & SINGLE != 0 => folded.push(char::from((place & 0x7f) as u8)),
+            _ => {}
+        }
+    }
+    folded
+}
+
+#[test]
+fn every_character_folds_as_the_table_says_wherever_it_stands() {
+    for character in '\0'..=char::MAX {
+        // The first makes sure that something folds.
+        for text in [format!("ï{character}"), format!("ï{}{character}ab", "x".repeat(29))] {
+            assert_eq!(Folded::new(&text).text(), by_table(&text), "{character:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_lost_where_chunks_and_steps_meet() {
+    for unit in ["é", "aé", "я ", "漢", "ï漢", "👍🏽", "a\u{200d}", "½", "㏂", "नम", "“x”", "ا ه"]
+    {
+        for lead in 0..70 {
+            let text = format!("{}ï{}", "-".repeat(lead), unit.repeat(400));
+            assert_eq!(Folded::new(&text).text(), by_table(&text), "{lead} {unit}");
+        }
+    }
+}
+
 proptest! {
+    #[test]
+    fn folding_in_chunks_is_folding_by_the_table(text in "([ -~éïя漢ا㏂\u{200d}\u{301}👍𝐢]|\\PC){0,700}") {
+        let folded = Folded::new(&text);
+        prop_assert_eq!(folded.text(), by_table(&text));
+    }
+
     #[test]
     fn any_span_of_the_folded_text_is_one_of_the_original(text in "\\PC{0,400}", from in 0..400_usize, len in 0..40_usize) {
         let folded = Folded::new(&text);

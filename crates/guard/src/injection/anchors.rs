@@ -6,8 +6,7 @@ use std::iter;
 use std::sync::LazyLock;
 
 use super::respelt::Spelling;
-use super::words::starts_word;
-use super::{authority, foreign, languages};
+use super::{authority, foreign, languages, starts};
 use crate::finding::Span;
 
 /// What a matcher is asked when its anchor is found.
@@ -463,12 +462,9 @@ impl Index {
     }
 
     /// The longest anchor at `at`.
-    fn anchor_at(&self, text: &str, at: usize) -> Option<(Kind, Span)> {
-        let rest = text.as_bytes().get(at..)?;
+    fn anchor_at(&self, text: &[u8], at: usize) -> Option<(Kind, Span)> {
+        let rest = text.get(at..)?;
         let gram = gram(rest)?;
-        if rest.first().is_some_and(u8::is_ascii_alphabetic) && !starts_word(text, at) {
-            return None;
-        }
         let (from, to) = self.places.get(place(gram).0)?;
         let next = next_gram(rest);
         let alike = self.anchors.get(usize::from(*from)..usize::from(*to))?.iter();
@@ -517,19 +513,31 @@ fn patterns() -> impl Iterator<Item = (Kind, Cow<'static, str>)> {
     ascii.chain(foreign)
 }
 
-/// Every anchor in `text`, in order and apart from each other.
-pub(super) fn find(text: &str) -> impl Iterator<Item = (Kind, Span)> {
+/// Every anchor in `text`, in order and apart from each other. What starts with a letter starts a word.
+pub(super) fn find(text: &[u8]) -> impl Iterator<Item = (Kind, Span)> {
     let index = &*INDEX;
-    let mut at = 0;
+    let (mut at, mut chunk, mut places) = (0, 0, starts::starts(text, 0));
     iter::from_fn(move || {
         loop {
-            let rest = text.as_bytes().get(at..)?;
-            at += rest.windows(4).position(|window| index.may_start(window))?;
-            if let Some((kind, span)) = index.anchor_at(text, at) {
+            while places == 0 {
+                chunk += starts::CHUNK;
+                if chunk >= text.len() {
+                    return None;
+                }
+                places = starts::starts(text, chunk);
+            }
+            let place = chunk + places.trailing_zeros() as usize;
+            places &= places - 1;
+            if index.may_start(text.get(place..)?)
+                && place >= at
+                && let Some((kind, span)) = index.anchor_at(text, place)
+            {
                 at = span.end;
                 return Some((kind, span));
             }
-            at += 1;
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::payload::Payload;
+use super::starts::{CHUNK, packed};
 use crate::finding::Span;
 
 /// The shortest run that is decoded; "ignore prior rules" has 24 characters in base64.
@@ -12,59 +13,69 @@ const WRAPPED: usize = 16;
 /// How many digits in a row that make readable text are no accident: nine bytes.
 const TELLING: usize = 12;
 
-/// How many bytes are looked at in one go, and how far apart. A line of [`WRAPPED`] covers one such group completely.
-const GROUP: usize = 8;
-const STRIDE: usize = 8;
-const _: () = assert!(GROUP + STRIDE - 1 <= WRAPPED, "a line could hide between two groups");
-
 /// Calls `each` with what long runs of base64 or hexadecimal characters stand for, as far as it is text.
-pub(super) fn decode_runs(text: &str, mut each: impl FnMut(Payload)) {
-    let bytes = text.as_bytes();
-    let (mut at, mut done) = (0, 0);
-    while let Some(group) = bytes.get(at..).and_then(|rest| rest.first_chunk::<GROUP>()) {
-        // Without a branch per byte: in prose nobody can foretell where a word ends.
-        if has_other(*group) || !group.iter().fold(true, |all, byte| all & is_digit(*byte)) {
-            at += STRIDE;
-            continue;
+pub(super) fn decode_runs(bytes: &[u8], mut each: impl FnMut(Payload)) {
+    let (mut before, mut done) = (0, 0);
+    for at in (0..bytes.len()).step_by(CHUNK) {
+        let digits = digits(bytes, at);
+        let mut runs = long_runs(before, digits);
+        before = digits;
+        while runs != 0 {
+            let start = (at + runs.trailing_zeros() as usize).saturating_sub(CHUNK);
+            runs &= runs - 1;
+            if start >= done {
+                done = visit_run(bytes, start, &mut each);
+            }
         }
-        let before = bytes.get(done..at).unwrap_or_default();
-        let start = at - before.iter().rev().take_while(|byte| is_digit(**byte)).count();
-        let end = run_end(bytes, at + GROUP);
-        let start = wrapped_start(bytes, done, start);
-        let whole = starts_line(bytes, start);
-        done = if whole || end - start >= SHORTEST { wrapped_end(bytes, start, end) } else { end };
-        if done - start >= SHORTEST {
-            decode_run(bytes.get(start..done).unwrap_or_default(), Span::new(start, done), &mut each);
-        }
-        at = done;
     }
 }
 
-/// The digits of base64 in both alphabets; hexadecimal is among them. A table, as most bytes of a text are asked.
-static DIGITS: [bool; 256] = {
-    let mut digits = [false; 256];
-    let mut alphabet: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_";
-    while let [digit, rest @ ..] = alphabet {
-        let (_, from) = digits.split_at_mut(*digit as usize);
-        if let [slot, ..] = from {
-            *slot = true;
-        }
-        alphabet = rest;
+/// Looks at the run that starts at `start`; where it ends.
+fn visit_run(bytes: &[u8], start: usize, each: &mut impl FnMut(Payload)) -> usize {
+    let end = run_end(bytes, start);
+    let whole = starts_line(bytes, start);
+    let end = if whole || end - start >= SHORTEST { wrapped_end(bytes, start, end) } else { end };
+    if end - start >= SHORTEST {
+        decode_run(bytes.get(start..end).unwrap_or_default(), Span::new(start, end), each);
     }
-    digits
-};
-
-/// Whether a byte below the least digit, such as a space, or beyond ASCII is among them: most groups of most texts have
-/// one, and all eight bytes are asked at once.
-fn has_other(group: [u8; GROUP]) -> bool {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x80 * ONES;
-    let bytes = u64::from_le_bytes(group);
-    (bytes.wrapping_sub(ONES * b'+' as u64) & !bytes | bytes) & HIGH != 0
+    end
 }
 
+/// One bit for each of the bytes from `at` on: whether it is a digit. In prose nobody can foretell where a word ends, so
+/// that there must be no branch per byte.
+fn digits(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let mut padded = [0; CHUNK];
+    let chunk = rest.first_chunk::<CHUNK>().unwrap_or_else(|| {
+        padded.iter_mut().zip(rest).for_each(|(slot, byte)| *slot = *byte);
+        &padded
+    });
+    let mut flags = [0_u8; CHUNK];
+    for (flag, byte) in flags.iter_mut().zip(chunk) {
+        *flag = u8::from(is_digit(*byte));
+    }
+    packed(&flags)
+}
+
+/// One bit for each byte of two chunks with which [`WRAPPED`] digits in a row start, of which the last is in the second.
+fn long_runs(before: u64, digits: u64) -> u128 {
+    const ENDS_BEFORE: u128 = (1 << (CHUNK + 1 - WRAPPED)) - 1;
+    const _: () = assert!(WRAPPED == 16, "four steps, each of which doubles the length");
+    let two = u128::from(digits) << CHUNK | u128::from(before);
+    let four = two & two >> 1;
+    let four = four & four >> 2;
+    let eight = four & four >> 4;
+    eight & eight >> 8 & !ENDS_BEFORE
+}
+
+/// The digits of base64 in both alphabets; hexadecimal is among them.
 fn is_digit(byte: u8) -> bool {
-    DIGITS.get(usize::from(byte)).is_some_and(|digit| *digit)
+    let within = |byte: u8, low: u8, high: u8| byte.wrapping_sub(low) <= high - low;
+    within(byte | 0x20, b'a', b'z')
+        | within(byte, b'/', b'9')
+        | (byte == b'+')
+        | (byte == b'-')
+        | (byte == b'_')
 }
 
 fn run_end(bytes: &[u8], at: usize) -> usize {
@@ -93,21 +104,6 @@ fn starts_line(bytes: &[u8], at: usize) -> bool {
     at.checked_sub(1).and_then(|before| bytes.get(before)).is_none_or(|byte| *byte == b'\n')
 }
 
-/// Where a run starts that began on a line above, not before `from`.
-fn wrapped_start(bytes: &[u8], from: usize, mut start: usize) -> usize {
-    while starts_line(bytes, start) {
-        let above = bytes.get(from..start).unwrap_or_default();
-        let above = above.strip_suffix(b"\n").map_or(above, |line| line.strip_suffix(b"\r").unwrap_or(line));
-        let length = above.iter().rev().take_while(|byte| is_digit(**byte)).count();
-        let first = from + above.len() - length;
-        if length < WRAPPED || !starts_line(bytes, first) {
-            break;
-        }
-        start = first;
-    }
-    start
-}
-
 fn decode_run(run: &[u8], span: Span, each: &mut impl FnMut(Payload)) {
     let kinds = Digits::of(run);
     if kinds.is_hex() {
@@ -117,16 +113,20 @@ fn decode_run(run: &[u8], span: Span, each: &mut impl FnMut(Payload)) {
             each(Payload { span, via: "hex", text });
         }
     }
-    let digits: Cow<'_, [u8]> = match run.iter().all(|byte| is_digit(*byte)) {
+    // Nearly all runs are paths and names, and done with here.
+    if !kinds.is_base64() && !kinds.may_tell {
+        return;
+    }
+    let digits: Cow<'_, [u8]> = match kinds.count == run.len() {
         true => Cow::Borrowed(run),
         false => run.iter().copied().filter(|byte| is_digit(*byte)).collect(),
     };
-    // What stands directly before the run, as in a path or on the line above, shifts it.
-    let shifts = if kinds.signs > 0 || digits.len() < run.len() { 4 } else { 1 };
     if !kinds.is_base64() && !(0..4).any(|shift| is_telling(&digits, shift)) {
         return;
     }
-    for shift in 0..if kinds.is_base64() { shifts } else { 4 } {
+    // What stands directly before the run, as in a path or on the line above, shifts it.
+    let shifts = if kinds.has(SIGN) || digits.len() < run.len() || !kinds.is_base64() { 4 } else { 1 };
+    for shift in 0..shifts {
         let decoded = base64(digits.get(shift..).unwrap_or_default());
         if let Some(text) = readable(&decoded) {
             each(Payload { span, via: "base64", text });
@@ -146,39 +146,86 @@ fn is_telling(digits: &[u8], shift: usize) -> bool {
     })
 }
 
-/// How many digits of each kind a run has.
+/// What kinds of digits a run has.
 #[derive(Default)]
 struct Digits {
+    /// All kinds there are.
+    kinds: u32,
+    count: usize,
     upper: usize,
-    lower: usize,
-    decimal: usize,
-    signs: usize,
-    beyond_hex: usize,
+    /// Whether [`is_telling`] is worth asking.
+    may_tell: bool,
+}
+
+/// Kinds of digits, in the upper half of [`KINDS`].
+const UPPER: u32 = 1 << 16;
+const LOWER: u32 = 1 << 17;
+const DECIMAL: u32 = 1 << 18;
+const SIGN: u32 = 1 << 19;
+const BEYOND_HEX: u32 = 1 << 20;
+
+/// For each byte what kind of digit it is, and in the lower bits at which of [`TELLING`] places in a row it may stand when
+/// they make words; zero for what is no digit.
+static KINDS: [u32; 256] = {
+    let mut kinds = [0; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        let (_, from) = kinds.split_at_mut(byte as usize);
+        if let [slot, ..] = from {
+            *slot = kind(byte);
+        }
+        byte += 1;
+    }
+    kinds
+};
+
+const fn kind(byte: u8) -> u32 {
+    let class = match byte {
+        b'A'..=b'Z' => UPPER,
+        b'a'..=b'z' => LOWER,
+        b'0'..=b'9' => DECIMAL,
+        b'+' | b'/' | b'-' | b'_' => SIGN,
+        _ => return 0,
+    };
+    let sextet = sextet(byte);
+    // Three bytes of four digits: what the upper bits of printable ASCII, of tabs and of line breaks may be.
+    let first = matches!(sextet, 2 | 8..=31);
+    let second = matches!(sextet & 15, 0 | 2..=7);
+    let third = sextet & 3 < 2;
+    let places = first as u32 | (second as u32) << 1 | (third as u32) << 2 | 1 << 3;
+    let beyond = if byte.is_ascii_hexdigit() { 0 } else { BEYOND_HEX };
+    class | beyond | places | places << 4 | places << 8
 }
 
 impl Digits {
     fn of(run: &[u8]) -> Self {
-        let mut digits = Self::default();
+        let (mut digits, mut row, mut told) = (Self::default(), 0, 0);
         for byte in run {
-            match byte {
-                b'A'..=b'Z' => digits.upper += 1,
-                b'a'..=b'z' => digits.lower += 1,
-                b'0'..=b'9' => digits.decimal += 1,
-                b'+' | b'/' | b'-' | b'_' => digits.signs += 1,
-                _ => {}
+            let kind = KINDS.get(usize::from(*byte)).copied().unwrap_or_default();
+            if kind == 0 {
+                continue;
             }
-            digits.beyond_hex += usize::from(is_digit(*byte) && !byte.is_ascii_hexdigit());
+            digits.kinds |= kind;
+            digits.count += 1;
+            digits.upper += usize::from(kind & UPPER != 0);
+            row = (row << 1 | 1) & kind;
+            told |= row;
         }
+        digits.may_tell = told >> (TELLING - 1) & 1 != 0;
         digits
     }
 
+    fn has(&self, kind: u32) -> bool {
+        self.kinds & kind != 0
+    }
+
     fn is_hex(&self) -> bool {
-        self.beyond_hex == 0 && (self.upper + self.lower + self.decimal).is_multiple_of(2)
+        !self.has(BEYOND_HEX) && self.count.is_multiple_of(2)
     }
 
     /// Text in base64 mostly has digits of all kinds. Paths and names, which are far more common, mostly have not.
     fn is_base64(&self) -> bool {
-        self.upper > 2 && self.lower > 0 && self.decimal > 0
+        self.upper > 2 && self.has(LOWER) && self.has(DECIMAL)
     }
 }
 
@@ -200,14 +247,14 @@ fn base64(digits: &[u8]) -> Vec<u8> {
     decoded
 }
 
-fn sextet(digit: u8) -> u32 {
-    u32::from(match digit {
+const fn sextet(digit: u8) -> u32 {
+    (match digit {
         b'A'..=b'Z' => digit - b'A',
         b'a'..=b'z' => digit - b'a' + 26,
         b'0'..=b'9' => digit - b'0' + 52,
         b'+' | b'-' => 62,
         _ => 63,
-    })
+    }) as u32
 }
 
 /// The bytes as text, if they are some: valid UTF-8, UTF-16 as some shells want it, or with a stretch of ASCII in it.
@@ -222,3 +269,6 @@ fn readable(bytes: &[u8]) -> Option<String> {
     let stretch = || bytes.split(|byte| !printable(byte)).any(|part| part.len() >= 16);
     (valid || stretch()).then(|| String::from_utf8_lossy(bytes).into_owned())
 }
+
+#[cfg(test)]
+mod tests;

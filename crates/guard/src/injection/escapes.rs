@@ -4,6 +4,7 @@ use memchr::{memchr3_iter, memmem};
 
 use super::encoded::hex_byte;
 use super::payload::Payload;
+use super::source::Source;
 use super::words::{is_word_byte, line_around};
 use crate::finding::Span;
 
@@ -11,24 +12,27 @@ use crate::finding::Span;
 const REACH: usize = 320;
 
 /// Calls `each` with every stretch of text that has letters, or the spaces between words, written as escapes.
-pub(super) fn decode_escapes(text: &str, mut each: impl FnMut(Payload)) {
+pub(super) fn decode_escapes(source: &Source<'_>, mut each: impl FnMut(Payload)) {
     let mut done = 0;
-    for at in memchr3_iter(b'%', b'\\', b'&', text.as_bytes()) {
-        let Some(escape) = text.as_bytes().get(at..).filter(|_| at >= done).and_then(escape) else {
+    let bytes = source.bytes();
+    for at in memchr3_iter(b'%', b'\\', b'&', bytes) {
+        let Some(escape) = bytes.get(at..).filter(|_| at >= done).and_then(escape) else {
             continue;
         };
-        if !is_worth_decoding(text.as_bytes(), at, &escape) {
+        if !is_worth_decoding(bytes, at, &escape) {
             continue;
         }
-        let region = region(text, Span::new(at, at + escape.length), done);
-        done = region.end;
-        let via = match text.as_bytes().get(at) {
+        let place = Span::new(at, at + escape.length);
+        let part = source.around(place);
+        let region = region(part.text, part.inside(place), done.saturating_sub(part.start));
+        done = part.outside(region).end;
+        let via = match bytes.get(at) {
             Some(b'%') => "percent encoding",
             Some(b'&') => "character references",
             _ => "escapes",
         };
-        if let Some((decoded, span)) = region.of(text).and_then(|part| decode(part, region.start)) {
-            each(Payload { span, via, text: decoded });
+        if let Some((decoded, span)) = region.of(part.text).and_then(|line| decode(line, region.start)) {
+            each(Payload { span: part.outside(span), via, text: decoded });
         }
     }
 }
@@ -152,27 +156,27 @@ fn number(bytes: &[u8], radix: u32) -> Option<(char, usize)> {
 
 /// Calls `each` with every stretch of text that has words split or joined as mail does it: `=20`, or `=` at the end of a
 /// line.
-pub(super) fn decode_mail(text: &str, mut each: impl FnMut(Payload)) {
-    let mut done = 0;
+pub(super) fn decode_mail(source: &Source<'_>, mut each: impl FnMut(Payload)) {
+    let bytes = source.bytes();
     for mark in ["=20", "=\n", "=69=67", "=49=67"] {
-        for at in memmem::find_iter(text.as_bytes(), mark) {
+        let mut done = 0;
+        for at in memmem::find_iter(bytes, mark) {
             let word = |place: Option<usize>| {
-                place.and_then(|place| text.as_bytes().get(place)).is_some_and(u8::is_ascii_alphabetic)
+                place.and_then(|place| bytes.get(place)).is_some_and(u8::is_ascii_alphabetic)
             };
             let inside = word(at.checked_sub(1)) && word(Some(at + mark.len()));
             if at < done || !(inside || mark.len() > 3) {
                 continue;
             }
-            let start = text.floor_char_boundary(at.saturating_sub(REACH).max(done));
-            let span = Span::new(start, text.ceil_char_boundary(text.len().min(at + REACH)));
-            done = span.end;
-            each(Payload {
-                span,
-                via: "quoted-printable",
-                text: from_mail(span.of(text).unwrap_or_default()),
-            });
+            let part = source.around(Span::new(at, at + mark.len()));
+            let (text, place) = (part.text, at.saturating_sub(part.start));
+            let from = place.saturating_sub(REACH).max(done.saturating_sub(part.start));
+            let to = text.len().min(place + REACH);
+            let span = Span::new(text.floor_char_boundary(from), text.ceil_char_boundary(to));
+            done = part.outside(span).end;
+            let text = from_mail(span.of(text).unwrap_or_default());
+            each(Payload { span: part.outside(span), via: "quoted-printable", text });
         }
-        done = 0;
     }
 }
 

@@ -69,7 +69,10 @@ pub(super) fn send(text: &str, at: usize) -> Option<Match> {
     let url = away.iter().filter_map(|mark| mark.find(window.as_bytes())).min()?;
     let sentence = window.find(". ").unwrap_or(window.len());
     let after = Words::after(text, verb.end);
-    let secret = secret_in(&after).filter(|end| *end < at + window.len())?;
+    // The name in an address, as in `base-passwd@example.org`, is no secret.
+    let address = (window.as_bytes().get(url) == Some(&b'@')).then(|| mail_address(window, url));
+    let address = address.map_or(Span::new(at, at), |inside| Span::new(at + inside.start, at + inside.end));
+    let secret = secret_in(&after, address).filter(|end| *end <= at + window.len())?;
     if url > sentence {
         return None;
     }
@@ -77,14 +80,9 @@ pub(super) fn send(text: &str, at: usize) -> Option<Match> {
     if before.get(0).is_some_and(|word| word.is(NEGATIONS)) {
         return None;
     }
-    let address = window.as_bytes().get(url) == Some(&b'@');
+    let lead = if address.is_empty() { url } else { address.start - at };
     let to = window
-        .get(..url)
-        .map(|lead| {
-            lead.trim_end_matches(|letter: char| {
-                address && (letter.is_alphanumeric() || ".-_+".contains(letter))
-            })
-        })
+        .get(..lead)
         .is_some_and(|lead| lead.trim_end_matches(['<', '`', '"', '\'', '(']).trim_end().ends_with("to"));
     let ordered = starts_clause(text, at)
         || before.get(0).is_some_and(|word| word.is(&["and", "then", "must", "should", "please", "to"]));
@@ -97,16 +95,30 @@ pub(super) fn send(text: &str, at: usize) -> Option<Match> {
     Some(Match::new(&SECRET_EXFIL, span).with_severity(severity))
 }
 
-/// Where a secret that is named among the words ends.
-fn secret_in(words: &Words<'_>) -> Option<usize> {
-    words.iter().enumerate().take(10).find_map(|(at, word)| {
-        let previous = at.checked_sub(1).and_then(|before| words.get(before));
-        let plain_key = word.is(&["key", "keys"]);
-        let keyed = previous.is_some_and(|previous| previous.is(KEYS));
-        let variables = word.is(&["variables"]) && keyed;
-        let named = word.is(SECRETS) && (!plain_key || keyed);
-        (named || variables).then_some(word.end)
-    })
+/// The mail address with its `@` at `at`.
+fn mail_address(text: &str, at: usize) -> Span {
+    let belongs = |letter: char| letter.is_alphanumeric() || ".-_+".contains(letter);
+    let (name, host) = text.split_at_checked(at).unwrap_or_default();
+    let name = name.trim_end_matches(belongs).len();
+    let host = host.get(1..).unwrap_or_default();
+    Span::new(name, at + 1 + host.find(|letter| !belongs(letter)).unwrap_or(host.len()))
+}
+
+/// Where a secret that is named among the words, outside of `address`, ends.
+fn secret_in(words: &Words<'_>, address: Span) -> Option<usize> {
+    words
+        .iter()
+        .enumerate()
+        .take(10)
+        .filter(|(_, word)| !(address.start..address.end).contains(&word.start))
+        .find_map(|(at, word)| {
+            let previous = at.checked_sub(1).and_then(|before| words.get(before));
+            let plain_key = word.is(&["key", "keys"]);
+            let keyed = previous.is_some_and(|previous| previous.is(KEYS));
+            let variables = word.is(&["variables"]) && keyed;
+            let named = word.is(SECRETS) && (!plain_key || keyed);
+            (named || variables).then_some(word.end)
+        })
 }
 
 /// An image whose address has a slot for a secret; `at` is the `](` before the address.

@@ -2,8 +2,10 @@
 
 use memchr::memmem;
 
+use super::anchors::Kind;
 use super::found::Match;
 use super::rules::{HIDDEN_DIV, HIDDEN_HTML_COMMENT, HIDDEN_TEXT};
+use super::source::Source;
 use super::words::line_around;
 use crate::finding::Span;
 use crate::rule::Rule;
@@ -79,14 +81,31 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// A comment starts at `at`. It ends with the first `-->`; without one, and at the start of a line, with the text.
-    pub(super) fn comment(&mut self, text: &str, at: Span) {
-        if at.start < self.covered {
-            return;
+    /// Takes note of what an anchor at `at` begins; false when it has nothing to do with hiding.
+    pub(super) fn begin(&mut self, kind: Kind, source: &Source<'_>, at: Span) -> bool {
+        if !matches!(kind, Kind::Comment | Kind::Style | Kind::Unshown | Kind::Reference) {
+            return false;
         }
+        if at.start < self.covered {
+            return true;
+        }
+        if kind == Kind::Comment {
+            self.comment(source.bytes(), at);
+        } else if kind == Kind::Style {
+            self.style(source, at);
+        } else if kind == Kind::Unshown {
+            self.unshown(source, at);
+        } else {
+            self.reference(source.whole(), at);
+        }
+        true
+    }
+
+    /// A comment starts at `at`. It ends with the first `-->`; without one, and at the start of a line, with the text.
+    fn comment(&mut self, text: &[u8], at: Span) {
         let end = match self.unclosed {
             true => None,
-            false => memmem::find(text.as_bytes().get(at.end..).unwrap_or_default(), b"-->"),
+            false => memmem::find(text.get(at.end..).unwrap_or_default(), b"-->"),
         };
         self.unclosed = end.is_none();
         let (content, span) = match end {
@@ -98,23 +117,23 @@ impl Blocks {
     }
 
     /// A property that may hide an element is named at `at`.
-    pub(super) fn style(&mut self, text: &str, at: Span) {
-        if at.start < self.covered {
-            return;
-        }
-        let Some(hiding) = hides(text, at) else { return };
+    fn style(&mut self, source: &Source<'_>, at: Span) {
+        let part = source.around(at);
+        let Some(hiding) = hides(part.text, part.inside(at)) else { return };
+        let text = source.whole();
         if let Some((tag, name)) = tag_around(text, at.start) {
             self.element(text, tag, name, hiding);
         }
     }
 
     /// An element whose content is not shown as such starts at `at`.
-    pub(super) fn unshown(&mut self, text: &str, at: Span) {
-        let next = text.as_bytes().get(at.end);
-        if at.start >= self.covered
-            && next.is_some_and(|byte| matches!(byte, b'>' | b' ' | b'\n'))
-            && let Some((tag, name)) = tag_around(text, at.end)
-        {
+    fn unshown(&mut self, source: &Source<'_>, at: Span) {
+        let next = source.bytes().get(at.end);
+        if !next.is_some_and(|byte| matches!(byte, b'>' | b' ' | b'\n')) {
+            return;
+        }
+        let text = source.whole();
+        if let Some((tag, name)) = tag_around(text, at.end) {
             self.element(text, tag, name, Hiding::Likely);
         }
     }
@@ -133,11 +152,9 @@ impl Blocks {
     }
 
     /// A markdown reference that is only there to hold a comment starts at `at`.
-    pub(super) fn reference(&mut self, text: &str, at: Span) {
-        if at.start >= self.covered {
-            let line = line_around(text, at, LONGEST_CONTENT);
-            self.add(&HIDDEN_TEXT, Span::new(at.start, line.end), Span::new(at.end, line.end), Hiding::Sure);
-        }
+    fn reference(&mut self, text: &str, at: Span) {
+        let line = line_around(text, at, LONGEST_CONTENT);
+        self.add(&HIDDEN_TEXT, Span::new(at.start, line.end), Span::new(at.end, line.end), Hiding::Sure);
     }
 
     fn add(&mut self, rule: &'static Rule, span: Span, content: Span, hiding: Hiding) {
@@ -160,8 +177,8 @@ impl Blocks {
 }
 
 /// Whether markdown takes what starts at `at` for a block of its own, or a browser for what follows a tag.
-fn starts_block(text: &str, at: usize) -> bool {
-    let before = text.as_bytes().get(at.saturating_sub(64)..at).unwrap_or_default();
+fn starts_block(text: &[u8], at: usize) -> bool {
+    let before = text.get(at.saturating_sub(64)..at).unwrap_or_default();
     let mark = before.iter().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
     mark.is_none_or(|byte| matches!(byte, b'\n' | b'>'))
 }

@@ -10,6 +10,7 @@ use super::rules::{
     CHAT_TEMPLATE, ENV_EXFIL_PRINTENV, FAKE_MESSAGE, HIDDEN_DIV, HIDDEN_HTML_COMMENT, HIDDEN_TEXT,
     MISLEADING_LINK, TOO_MANY_PAYLOADS,
 };
+use super::source::Source;
 use super::{
     addressed, authority, commands, encoded, escapes, exfiltration, foreign, languages, links, overrides,
     persona, respelt, secrecy, takeover, templates,
@@ -31,7 +32,7 @@ pub(super) fn read(text: &str) -> Vec<Match> {
     let folded = Folded::new(text);
     // What is decoded may be decoded again; all of it together is no more than a few times the text.
     let mut budget =
-        Budget { bytes: folded.text().len().saturating_mul(4).saturating_add(4096), refused: None };
+        Budget { bytes: folded.bytes().len().saturating_mul(4).saturating_add(4096), refused: None };
     let mut matches = read_layer(&folded, 0, &mut budget);
     if let Some(refused) = budget.refused {
         let span = folded.to_original(refused);
@@ -48,35 +49,37 @@ struct Budget {
 }
 
 fn read_layer(folded: &Folded<'_>, depth: usize, budget: &mut Budget) -> Vec<Match> {
-    let text = folded.text();
+    let source = Source::new(folded);
     let mut layer = Layer::default();
     let mut last_payload = 0;
-    let danger = Danger::default();
-    for (kind, at) in anchors::find(text) {
-        if kind == Kind::Comment {
-            layer.blocks.comment(text, at);
-        } else if kind == Kind::Style {
-            layer.blocks.style(text, at);
-        } else if kind == Kind::Unshown {
-            layer.blocks.unshown(text, at);
-        } else if kind == Kind::Reference {
-            layer.blocks.reference(text, at);
-        } else if let Kind::Respelt(spelling) = kind {
+    let mut danger = (0, Danger::default());
+    for (kind, at) in anchors::find(source.bytes()) {
+        let part = source.around(at);
+        let inside = part.inside(at);
+        if let Kind::Respelt(spelling) = kind {
             if at.start >= last_payload {
-                let payload = respelt::read(text, spelling, at, last_payload);
+                let from = last_payload.saturating_sub(part.start);
+                let payload = respelt::read(part.text, spelling, inside, from).map(|read| read.within(&part));
                 last_payload = payload.as_ref().map_or(at.end, |payload| payload.span.end);
                 layer.payloads.extend(payload);
             }
-        } else {
-            layer.matches.extend(matched(text, kind, at, &danger));
+        } else if !layer.blocks.begin(kind, &source, at) {
+            // What is known of one part is not true of the next.
+            if danger.0 != part.start {
+                danger = (part.start, Danger::default());
+            }
+            let found = matched(part.text, kind, inside, &danger.1);
+            layer.matches.extend(found.map(|found| Match { span: part.outside(found.span), ..found }));
         }
     }
     layer.matches.sort_by_key(|found| found.span);
     layer.matches.dedup_by_key(|found| (found.span, found.rule.id));
     let plain: Vec<Match> = layer.matches.clone();
-    layer.place(text);
-    layer.join_messages();
-    layer.decode(text, depth, budget, &plain);
+    if !layer.is_empty() {
+        layer.place(source.whole());
+        layer.join_messages();
+    }
+    layer.decode(&source, depth, budget, &plain);
     layer.matches.sort_by_key(|found| found.span);
     for found in &mut layer.matches {
         found.span = folded.to_original(found.span);
@@ -137,6 +140,11 @@ struct Layer {
 }
 
 impl Layer {
+    /// Whether nothing stands in the open, and nothing is hidden.
+    fn is_empty(&self) -> bool {
+        self.matches.is_empty() && self.blocks.iter().next().is_none()
+    }
+
     /// Judges every match by where it stands: hidden, quoted, or in the open.
     fn place(&mut self, text: &str) {
         let mut context = None;
@@ -199,7 +207,7 @@ impl Layer {
     }
 
     /// Looks into what is encoded. `plain` is what was found without decoding.
-    fn decode(&mut self, text: &str, depth: usize, budget: &mut Budget, plain: &[Match]) {
+    fn decode(&mut self, source: &Source<'_>, depth: usize, budget: &mut Budget, plain: &[Match]) {
         let mut found = Vec::new();
         let mut look = |payload: Payload| {
             if depth >= DEEPEST || payload.text.len() > budget.bytes {
@@ -214,12 +222,12 @@ impl Layer {
             // What was refused within is told by where its outermost encoding stands.
             budget.refused = before.or(budget.refused.map(|_| payload.span));
         };
-        encoded::decode_runs(text, &mut look);
+        encoded::decode_runs(source.bytes(), &mut look);
         if depth < DEEPEST {
             std::mem::take(&mut self.payloads).into_iter().for_each(&mut look);
-            escapes::decode_escapes(text, &mut look);
-            escapes::decode_mail(text, &mut look);
-            respelt::compose(text, &mut look);
+            escapes::decode_escapes(source, &mut look);
+            escapes::decode_mail(source, &mut look);
+            respelt::compose(source, &mut look);
         }
         // Next to an escape the same words may stand in the open; they are reported once.
         found.retain(|found: &Match| {

@@ -337,15 +337,30 @@ fn target_after(after: &Words<'_>) -> Option<Target> {
                 });
             }
         }
-        if word.is(GIVEN) && (at <= FILLERS || qualifier.is_some()) {
+        if word.is(GIVEN) && (at <= FILLERS || qualifier.is_some()) && !is_of_machine(after, at) {
             qualifier = Some((at, true));
             yours |= word.is(&["your"]);
             system &= word.is(&["system", "developer", "initial", "original"]);
-        } else if word.is(ANY) && at <= FILLERS && qualifier.is_none() {
+        } else if word.is(ANY) && at <= FILLERS && qualifier.is_none() && !is_occasion(after, at) {
             qualifier = Some((at, false));
         }
     }
     None
+}
+
+/// Whether "system" at a place only names a part of a machine, as in "interrupted system-call".
+fn is_of_machine(after: &Words<'_>, at: usize) -> bool {
+    after.is(at, &["system"]) && after.is(at + 1, &["call", "calls", "clock", "bus", "headers", "libraries"])
+}
+
+/// Whether what follows "these" at a place is only when, and not what, is set aside: "ignore clearing bits for these
+/// instructions".
+fn is_occasion(after: &Words<'_>, at: usize) -> bool {
+    let doing = after.get(0).is_some_and(|word| word.text.ends_with("ing"));
+    let thing =
+        ["everything", "anything", "nothing", "following", "obeying", "existing", "preceding", "foregoing"];
+    let before = at.checked_sub(1).filter(|before| *before > 0);
+    doing && !after.is(0, &thing) && before.is_some_and(|before| after.is(before, &["for", "during"]))
 }
 
 /// Whether the instructions are said to stand in something that is read, and not in what the model was given.

@@ -3,6 +3,7 @@
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::payload::Payload;
+use super::source::Source;
 use super::words::line_around;
 use crate::finding::Span;
 
@@ -76,21 +77,24 @@ fn numbered(text: &str) -> String {
 }
 
 /// Calls `each` with the lines in which syllables of Korean or Japanese are written in parts.
-pub(super) fn compose(text: &str, mut each: impl FnMut(Payload)) {
-    if text.is_ascii() {
+pub(super) fn compose(source: &Source<'_>, mut each: impl FnMut(Payload)) {
+    let bytes = source.bytes();
+    if bytes.is_ascii() {
         return;
     }
-    let mut done = 0;
     for mark in ["\u{3099}", "\u{309a}", "\u{1106}", "\u{110b}", "\u{110c}"] {
-        for at in memchr::memmem::find_iter(text.as_bytes(), mark) {
+        let mut done = 0;
+        for at in memchr::memmem::find_iter(bytes, mark) {
             if at >= done {
-                let line = line_around(text, Span::new(at, at + mark.len()), REACH);
-                done = line.end;
-                let composed = line.of(text).unwrap_or_default().nfc().collect();
-                each(Payload { span: line, via: "letters in parts", text: composed });
+                let place = Span::new(at, at + mark.len());
+                let part = source.around(place);
+                let line = line_around(part.text, part.inside(place), REACH);
+                let composed = line.of(part.text).unwrap_or_default().nfc().collect();
+                let span = part.outside(line);
+                done = span.end;
+                each(Payload { span, via: "letters in parts", text: composed });
             }
         }
-        done = 0;
     }
 }
 

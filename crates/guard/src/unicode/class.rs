@@ -4,7 +4,7 @@ use std::hint::select_unpredictable;
 
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 
-use super::kind::is_mark;
+use super::kind::{is_letter_code, is_mark, is_mark_code};
 use super::plain::plain_length;
 use super::script::is_wide_filling;
 use super::styled;
@@ -204,6 +204,8 @@ pub(super) struct Found {
 pub(super) struct Finder<'t> {
     text: &'t str,
     at: usize,
+    /// Where the search began, or was resumed.
+    from: usize,
     /// How many marks the last letter carries.
     marks: usize,
 }
@@ -211,12 +213,48 @@ pub(super) struct Finder<'t> {
 impl<'t> Finder<'t> {
     /// From the start of `text`.
     pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: 0, marks: 0 }
+        Self { text, at: 0, from: 0, marks: 0 }
     }
 
     /// Goes on at `at`.
     pub(super) fn resume(&mut self, at: usize) {
-        self.at = at;
+        (self.at, self.from) = (at, at);
+    }
+
+    /// Goes on over the joiner at `at` if it stands between two letters that join, as in Persian, where every other word has
+    /// one: it is certain to stay.
+    fn skip_joiner(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        let Some(before) = self.at.checked_sub(2).filter(|before| *before >= self.from) else { return false };
+        let around = bytes.get(before..).and_then(|rest| rest.first_chunk::<7>());
+        let Some(&[first @ 0xd8..0xdc, second, 0xe2, 0x80, 0x8c, third @ 0xd8..0xdc, fourth]) = around else {
+            return false;
+        };
+        let code = |lead: u8, last: u8| u32::from(lead & 0x1f) << 6 | u32::from(last & 0x3f);
+        let joins = is_letter_code(code(first, second)) && is_letter_code(code(third, fourth));
+        self.at += if joins { 3 } else { 0 };
+        joins
+    }
+
+    /// Goes on over letters and marks of the scripts of India and Southeast Asia, and single spaces between them, as long
+    /// as there are not too many marks; whether there were any.
+    fn skip_letters(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        let (mut at, mut marks) = (self.at, self.marks);
+        while let Some([0xe0, second, third]) = bytes.get(at..).and_then(|rest| rest.first_chunk::<3>()) {
+            let code = u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f);
+            // In some scripts every other character is a mark, and nobody can foretell which.
+            let more = select_unpredictable(is_mark_code(code), marks + 1, 0);
+            if more > MOST_MARKS {
+                break;
+            }
+            let space = bytes.get(at + 3) == Some(&b' ');
+            marks = if space { 0 } else { more };
+            at += 3 + usize::from(space);
+        }
+        let skipped = at > self.at;
+        (self.at, self.marks) = (at, marks);
+        skipped
     }
 
     /// The next character that is not plain; marks only where they are too many.
@@ -225,6 +263,9 @@ impl<'t> Finder<'t> {
             let skipped = plain_length(self.text.as_bytes().get(self.at..)?);
             self.marks = if skipped > 0 { 0 } else { self.marks };
             self.at += skipped;
+            if self.skip_letters() || self.skip_joiner() {
+                continue;
+            }
             let character = self.text.get(self.at..)?.chars().next()?;
             let at = self.at;
             self.at += character.len_utf8();

@@ -4,16 +4,25 @@ include!(concat!(env!("OUT_DIR"), "/kind_table.rs"));
 
 /// Whether the character goes on the letter in front of it.
 pub(super) fn is_mark(character: char) -> bool {
-    has(&MARK_PAGES, MARK_BITS, character)
+    is_mark_code(u32::from(character))
+}
+
+/// The same for a character by its number.
+pub(super) fn is_mark_code(code: u32) -> bool {
+    has(&MARK_PAGES, MARK_BITS, code)
 }
 
 /// Whether the character is a letter.
 pub(super) fn is_letter(character: char) -> bool {
-    has(&LETTER_PAGES, LETTER_BITS, character)
+    is_letter_code(u32::from(character))
 }
 
-fn has(pages: &[u8; 0x1100], bits: &[[u64; 4]], character: char) -> bool {
-    let code = u32::from(character);
+/// The same for a character by its number.
+pub(super) fn is_letter_code(code: u32) -> bool {
+    has(&LETTER_PAGES, LETTER_BITS, code)
+}
+
+fn has(pages: &[u8; 0x1100], bits: &[[u64; 4]], code: u32) -> bool {
     let page = pages.get((code >> 8) as usize).map_or(0, |page| usize::from(*page));
     let word =
         bits.get(page).and_then(|words| words.get((code >> 6 & 3) as usize)).copied().unwrap_or_default();

@@ -270,7 +270,7 @@ fn is_subdivision(run: &str) -> bool {
 }
 
 /// Whether `selector` selects a form of `base`.
-fn selects(base: char, selector: char, next: Option<char>) -> bool {
+pub(super) fn selects(base: char, selector: char, next: Option<char>) -> bool {
     match selector {
         '\u{fe0e}' | '\u{fe0f}' => match base {
             '0'..='9' | '#' | '*' => next == Some('\u{20e3}'),

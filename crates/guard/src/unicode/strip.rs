@@ -8,6 +8,8 @@ use super::rules::{
     STACKED_MARKS, TAG_CHAR, ZERO_WIDTH,
 };
 use super::run::{describe, run, run_of};
+use super::script::{is_joining_letter, is_pictograph};
+use super::settle::selects;
 use super::smuggled::tagged_text;
 use super::terminal::{Kind, sequence};
 use crate::finding::Span;
@@ -28,20 +30,61 @@ pub(super) struct Rest {
 /// Takes out terminal sequences, control characters, characters of no width, fillers, and surplus marks.
 pub(super) fn strip(text: &str, beginning: Beginning, pass: &mut Pass<'_>) -> Rest {
     let mut rest = Rest::default();
+    let mut company = Company::default();
     let mut finder = Finder::new(text);
     while let Some(found) = finder.next() {
         if found.at == 0 && found.character == '\u{feff}' && beginning == Beginning::File {
             continue;
         }
         match strip_at(text, found, pass) {
-            Some(end) => finder.resume(end),
+            Some(end) => {
+                finder.resume(end);
+                company.gone = end;
+            }
             None => {
-                rest.dependent |= matches!(found.class, Class::Dependent(_));
+                rest.dependent |= matches!(found.class, Class::Dependent(_)) && !company.suits(text, found);
                 rest.disguised |= matches!(found.class, Class::Disguised(_));
             }
         }
     }
     rest
+}
+
+/// What stands in front of an invisible character, as far as this pass knows what becomes of it.
+#[derive(Debug, Default)]
+struct Company {
+    /// Where what was taken out last ends.
+    gone: usize,
+    /// Where the last selector ends that is certain to stay.
+    selected: usize,
+}
+
+impl Company {
+    /// Whether the second pass is certain to leave `found` where it is, because of the characters right before and behind
+    /// it, which stay as well. In text full of emoji, or in Persian, that saves the second pass.
+    fn suits(&mut self, text: &str, found: Found) -> bool {
+        let end = found.at + found.character.len_utf8();
+        let before = text.get(..found.at).and_then(|lead| lead.chars().next_back());
+        let Some(before) = before.filter(|before| found.at - before.len_utf8() >= self.gone) else {
+            return false;
+        };
+        let behind = text.get(end..).and_then(|rest| rest.chars().next());
+        match found.character {
+            '\u{200c}' => is_joining_letter(before) && behind.is_some_and(is_joining_letter),
+            '\u{200d}' => {
+                let picture = is_pictograph(before) || before == '\u{fe0f}' && self.selected == found.at;
+                picture && behind.is_some_and(is_pictograph)
+            }
+            '\u{fe0e}' | '\u{fe0f}' => {
+                let alone = behind.map(Class::of) != Some(Class::Dependent(Dependent::Selector));
+                let suits =
+                    alone && Class::of(before) == Class::Plain && selects(before, found.character, behind);
+                self.selected = if suits { end } else { self.selected };
+                suits
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Takes out what stands at `found`, and says where it ends; none where it stays for now.

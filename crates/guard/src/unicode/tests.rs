@@ -1,6 +1,11 @@
+use proptest::prelude::*;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
+use super::Beginning;
 use super::class::{Class, Finder};
+use super::draft::Draft;
+use super::settle::settle;
+use super::strip::strip;
 use super::styled;
 
 /// Format characters that are seen, and stay: signs of Arabic, Syriac and Kaithi numbers.
@@ -60,4 +65,81 @@ fn styled_letters_read_as_their_plain_ones() {
     assert_eq!(word("𝐀𝐳𝒜𝒷𝔄𝖟𝙰𝚣𝟎𝟗𝟶𝟿"), "AzAbAzAz0909");
     assert_eq!(word("ⒶⓏⓐⓩ⒜⒵🄐🄩🄰🅉🅐🅩🅰🆉"), "AZazazAZAZAZAZ");
     assert_eq!(word("𝑡ℎ𝑒 ℬ𝒶𝒹 ①½²"), "theBad");
+}
+
+/// What the passes take for invisible, what gives it a meaning, and what takes it away.
+const COMPANY: &[&str] = &[
+    "\u{200b}",
+    "\u{200c}",
+    "\u{200d}",
+    "\u{fe0e}",
+    "\u{fe0f}",
+    "\u{fe00}",
+    "\u{20e3}",
+    "\u{feff}",
+    "\u{2060}",
+    "\u{1b}[1",
+    "\u{1b}",
+    "\u{e0061}",
+    "\u{202e}",
+    "\u{200e}",
+    "\u{301}",
+    "\u{64b}",
+    "\u{94d}",
+    "م",
+    "ی",
+    "ا",
+    "क",
+    "ก",
+    "1",
+    "#",
+    "m",
+    " ",
+    "\n",
+    "❤",
+    "👩",
+    "💻",
+    "☀",
+    "🇩",
+    "🅰",
+    "ⓐ",
+    "🏴",
+    "漢",
+    "ａ",
+    "\u{180e}",
+    "ᠠ",
+    "\u{34f}",
+    "\u{ad}",
+    "\u{9b}",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn what_the_first_pass_says_needs_no_second_needs_none(
+        parts in prop::collection::vec(prop::sample::select(COMPANY), 0..12),
+    ) {
+        let text = parts.concat();
+        let mut draft = Draft::default();
+        let (stripped, rest) = draft.pass(&text, |text, pass| strip(text, Beginning::Text, pass));
+        if !rest.dependent {
+            let mut second = Draft::default();
+            let settled = second.pass(&stripped, settle).0;
+            prop_assert_eq!(settled.as_ref(), stripped.as_ref(), "{:?}", text);
+            prop_assert!(second.finish().findings.is_empty(), "{:?}", text);
+        }
+    }
+
+    #[test]
+    fn marks_are_counted_in_every_script(marks in 0..14_usize, lead in 0..40_usize, mark in "[\u{301}\u{64b}\u{941}\u{e48}\u{103a}]") {
+        for letter in ["e", "م", "क", "ก", "က ", "क ", "漢"] {
+            let text = format!("{}{letter}{}{letter}", "कि ".repeat(lead), mark.repeat(marks));
+            let first = Finder::new(&text).next();
+            prop_assert_eq!(first.is_some(), marks > 8, "{}", text);
+            if let Some(found) = first {
+                prop_assert_eq!(found.at, "कि ".len() * lead + letter.len() + 8 * mark.len());
+            }
+        }
+    }
 }

@@ -102,6 +102,49 @@ fn what_is_too_long_is_incomplete() {
 }
 
 #[test]
+fn what_the_parser_would_read_over_and_over_is_not_parsed() {
+    let units = [
+        ">",
+        ";!;!!",
+        "??;;;;",
+        "\\\n\\\n>",
+        ";; while ;1",
+        "\n\n;coproc coproc ",
+        "case case ]x=",
+        "declare 0@(declare ",
+        "1+++\\\n==",
+        "==é\té\t==",
+        "$\"$\";;;;",
+    ];
+    for unit in units {
+        for lead in ["", "))漢 "] {
+            let script = format!("{lead}{}", unit.repeat(60_000 / unit.len()));
+            let findings = CommandScanner.scan(&script).findings;
+            let refused = ["command_too_long", "command_not_understood"];
+            assert!(
+                findings.iter().any(|finding| refused.contains(&finding.rule.id)),
+                "{lead}{unit}: {findings:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn long_scripts_that_people_write_are_parsed() {
+    let lines = [
+        "for file in *.txt; do sort \"$file\" > \"$file.sorted\"; done\n",
+        "if [ -n \"$HOME\" ]; then echo \"größer: $(date +%s)\" | tr a-z A-Z; fi\n",
+        "case $x in a) echo 1 ;; *) echo 2 ;; esac\n",
+        "cat <<'END' > notes.txt\n<p>first > second; third</p>\nEND\n",
+    ];
+    for line in lines {
+        let script = line.repeat(40);
+        let found: Vec<&str> = analyse(&script).findings.iter().map(|finding| finding.rule.id).collect();
+        assert!(!found.iter().any(|id| id.starts_with("command_")), "{line}: {found:?}");
+    }
+}
+
+#[test]
 fn what_would_keep_the_parser_busy_is_not_parsed() {
     for script in ["\0".repeat(64 * 1024), format!("echo a{}", "\0;".repeat(20_000))] {
         let findings = analyse(&script).findings;

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
+    HeaderValue, LOCATION, USER_AGENT,
 };
 use hyper::{Method, Request, Response};
 use tokio::time::Instant;
@@ -56,6 +57,12 @@ impl Trial<'_> {
         if !response.status().is_success() {
             return Err(self.refused(response, connection).await);
         }
+        if let Some(encoding) = foreign_encoding(response.headers()) {
+            let encoding = self.presentable(&encoding);
+            return Err(Failure::malformed(format!(
+                "it is encoded as `{encoding}`, which was not asked for"
+            )));
+        }
         let mut incoming = response.into_body();
         let answer = self.receive(&mut incoming, listener).await;
         if answer.is_ok() && ends_now(&mut incoming).await {
@@ -82,7 +89,7 @@ impl Trial<'_> {
             match sent {
                 Ok(response) => return Ok((connection, response)),
                 // The peer closed the warm connection, and nothing was sent.
-                Err(error) if used && error.is_canceled() => {}
+                Err(error) if used && (error.is_canceled() || error.is_closed()) => {}
                 Err(error) if error.is_parse() => {
                     return Err(Failure::malformed(format!("it does not speak HTTP/1.1: {error}")));
                 }
@@ -105,6 +112,7 @@ impl Trial<'_> {
         headers.insert(USER_AGENT, gateway.user_agent.clone());
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(authorization) = &gateway.authorization {
             headers.insert(AUTHORIZATION, authorization.clone());
         }
@@ -210,6 +218,13 @@ impl Trial<'_> {
     fn presentable(&self, text: &str) -> String {
         excerpt(&without_key(text, &self.gateway.config.auth)).0
     }
+}
+
+/// An encoding other than none.
+fn foreign_encoding(headers: &HeaderMap) -> Option<String> {
+    let mut values = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
+    let foreign = values.find(|value| !value.eq_ignore_ascii_case(b"identity"))?;
+    Some(String::from_utf8_lossy(foreign).into_owned())
 }
 
 /// Whether nothing follows the answer, so that the connection can be used again.

@@ -57,10 +57,10 @@ impl Parked {
         patience: &Patience,
         limit: Duration,
     ) -> Result<Connection, Failure> {
-        if let Some(mut warm) = self.take() {
+        if let Some(warm) = self.take() {
             // The peer may have closed it while a tool ran; that is noticed only when sockets are looked at.
             tokio::task::yield_now().await;
-            if !warm.sender.is_closed() && warm.sender.ready().await.is_ok() {
+            if !warm.sender.is_closed() {
                 return Ok(warm);
             }
         }

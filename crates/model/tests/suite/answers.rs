@@ -1,10 +1,10 @@
 //! What servers send, in all the ways in which they send it.
 
-use fullsend_model::FinishReason;
-use fullsend_testkit::gateway::GatewayReply;
+use fullsend_model::{FinishReason, Message};
+use fullsend_testkit::gateway::{GatewayReply, ScriptedGateway};
 use serde_json::{Value, json};
 
-use super::support::answer_to;
+use super::support::{answer_to, block_on, complete_with, question, quick};
 
 /// Wraps a delta into an event.
 fn delta(delta: Value) -> Value {
@@ -80,6 +80,13 @@ fn calls_come_whole_in_pieces_numbered_and_not() {
             ],
             &["call_2_0 bash {\"c\":1}", "call_2_1 bash {\"c\":2}"],
         ),
+    ];
+    check_calls(cases);
+}
+
+#[test]
+fn calls_come_with_parts_missing_or_misplaced() {
+    let cases: Vec<(&str, Vec<Value>, &[&str])> = vec![
         (
             "several whole calls in one event, arguments as objects, no ids",
             vec![delta(json!({"tool_calls": [
@@ -126,12 +133,33 @@ fn calls_come_whole_in_pieces_numbered_and_not() {
             &["a bash {}"],
         ),
     ];
+    check_calls(cases);
+}
+
+fn check_calls(cases: Vec<(&str, Vec<Value>, &[&str])>) {
     for (name, mut events, expected) in cases {
         events.push(finish(json!("tool_calls")));
         let (text, calls, reason) = outcome(GatewayReply::events(&events));
         assert_eq!((text.as_str(), reason), ("", FinishReason::ToolCalls), "{name}");
         assert_eq!(calls, expected, "{name}");
     }
+}
+
+#[test]
+fn ids_of_earlier_calls_are_not_used_again() {
+    let call = piece(json!({"index": 0, "id": "call_0", "function": {"name": "bash", "arguments": "{}"}}));
+    let server = ScriptedGateway::sequence(vec![GatewayReply::events(&[call, finish(json!("tool_calls"))])]);
+    let gateway = fullsend_model::Gateway::new(quick(&server.url())).unwrap();
+    let mut conversation = question();
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let said = block_on(complete_with(&gateway, &conversation, &[])).0.unwrap().message;
+        let id = said.tool_calls[0].id.clone();
+        conversation.push(Message::Assistant(said));
+        conversation.push(Message::Tool { call_id: id.clone(), content: "ok".to_owned() });
+        ids.push(id);
+    }
+    assert_eq!(ids, ["call_0", "call_4_0", "call_6_0"]);
 }
 
 #[test]

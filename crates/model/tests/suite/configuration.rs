@@ -18,6 +18,8 @@ fn the_path_of_the_base_is_kept() {
         ("http://h:8080/api/v1/", "http://h:8080/api/v1/chat/completions"),
         ("http://h/xv1", "http://h/xv1/v1/chat/completions"),
         ("http://[::1]:8080/v1", "http://[::1]:8080/v1/chat/completions"),
+        ("http://[::1]/v1", "http://[::1]/v1/chat/completions"),
+        ("HTTP://h", "http://h/v1/chat/completions"),
         ("https://h.example/openai/chat/completions", "https://h.example/openai/chat/completions"),
         ("http://127.0.0.1:8399/s/n=3,run=x", "http://127.0.0.1:8399/s/n=3,run=x/v1/chat/completions"),
     ];

@@ -10,6 +10,13 @@ use fullsend_testkit::{Reply, Server, TestCa, Validity};
 
 use super::support::{block_on, complete_with, question, quick, says, tools};
 
+/// Waits for something that another thread does.
+async fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 #[test]
 fn one_connection_serves_a_run() {
     let server = ScriptedGateway::start(ShellTurns { parallel: 3, ..ShellTurns::new(20) });
@@ -44,14 +51,42 @@ fn a_closed_connection_is_opened_again_without_an_attempt() {
     let server = ScriptedGateway::sequence(vec![says("ok").ending(Ending::Close)]);
     let gateway = Gateway::new(quick(&server.url())).unwrap();
     block_on(async {
-        for _ in 0..3 {
+        for round in 1..=3 {
             let completion = complete_with(&gateway, &question(), &[]).await.0.unwrap();
             assert_eq!(completion.attempts.len(), 1);
-            // Until the end of the connection has arrived here too.
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            until(|| server.closed() == round).await;
         }
     });
     assert_eq!(server.connections(), 3);
+}
+
+#[test]
+fn a_connection_that_dies_under_a_request_is_tried_again() {
+    let server = ScriptedGateway::sequence(vec![says("a"), GatewayReply::raw("", Ending::Close), says("b")]);
+    let gateway = Gateway::new(quick(&server.url())).unwrap();
+    block_on(async {
+        complete_with(&gateway, &question(), &[]).await.0.unwrap();
+        let second = complete_with(&gateway, &question(), &[]).await.0.unwrap();
+        assert_eq!((second.message.content.as_str(), second.attempts.len()), ("b", 2));
+    });
+    assert_eq!(server.connections(), 2);
+}
+
+#[test]
+fn requests_at_the_same_time_do_not_wait_for_each_other() {
+    let server = ScriptedGateway::sequence(vec![says("ok").paced(Duration::from_millis(20))]);
+    let gateway = Gateway::new(quick(&server.url())).unwrap();
+    let conversation = question();
+    block_on(async {
+        let (first, second) = tokio::join!(
+            complete_with(&gateway, &conversation, &[]),
+            complete_with(&gateway, &conversation, &[]),
+        );
+        assert!(first.0.is_ok() && second.0.is_ok());
+        assert_eq!(server.connections(), 2);
+        complete_with(&gateway, &conversation, &[]).await.0.unwrap();
+    });
+    assert_eq!(server.connections(), 2);
 }
 
 #[test]
@@ -70,8 +105,10 @@ fn dropping_the_answer_ends_the_request() {
     let gateway = Gateway::new(quick(&server.url())).unwrap();
     block_on(async {
         let conversation = question();
-        let asking = complete_with(&gateway, &conversation, &[]);
-        assert!(tokio::time::timeout(Duration::from_millis(100), asking).await.is_err());
+        tokio::select! {
+            (outcome, _) = complete_with(&gateway, &conversation, &[]) => panic!("{outcome:?}"),
+            () = until(|| server.requests().len() == 1) => {}
+        }
         assert_eq!(complete_with(&gateway, &conversation, &[]).await.0.unwrap().message.content, "ok");
     });
     assert_eq!(server.requests().len(), 2);

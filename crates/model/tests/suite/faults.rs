@@ -111,6 +111,14 @@ fn nonsense_is_malformed_at_once() {
 }
 
 #[test]
+fn encodings_that_were_not_asked_for_are_named() {
+    let error = answer_to(GatewayReply::with_headers(200, "Content-Encoding: gzip\r\n", "x")).unwrap_err();
+    assert!(error.to_string().contains("`gzip`"), "{error}");
+    let plain = r#"{"choices":[{"message":{"content":"x"}}]}"#;
+    assert!(answer_to(GatewayReply::with_headers(200, "Content-Encoding: identity\r\n", plain)).is_ok());
+}
+
+#[test]
 fn redirects_are_not_followed() {
     let other = ScriptedGateway::sequence(vec![super::support::says("stolen")]);
     for status in [301, 302, 303, 307, 308] {

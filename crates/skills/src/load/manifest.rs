@@ -3,8 +3,9 @@
 use fullsend_yaml::{Diagnostic, Entry, Location, Node, Rule, ScalarStyle, Value};
 use serde_json::{Map, Value as Json};
 
+use crate::document::scalar_text;
 use crate::name::{self, MAX_NAME};
-use crate::validate::{MAX_COMPATIBILITY, MAX_DESCRIPTION, flaw_message};
+use crate::validate::{MAX_COMPATIBILITY, MAX_DESCRIPTION, MAX_REPORTED, flaw_message};
 use crate::{ToolRequest, rules, tool_requests};
 
 /// Beyond this many characters a name is not one.
@@ -82,9 +83,9 @@ impl<'a, 't> Fields<'a, 't> {
     /// The text of a field; one of another type is reported and ignored.
     fn text(&mut self, key: &str) -> Option<String> {
         let entry = self.get(key)?;
-        match &entry.value.value {
-            Value::Scalar(scalar) => Some(scalar.text.trim().to_owned()).filter(|text| !text.is_empty()),
-            Value::Sequence(_) | Value::Mapping(_) => {
+        match scalar_text(&entry.value) {
+            Some(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+            None => {
                 let message = format!("`{key}` must be text, not {}", entry.value.kind());
                 self.warn(&rules::IGNORED_FIELD, entry.value.at, message);
                 None
@@ -144,7 +145,8 @@ impl<'a, 't> Fields<'a, 't> {
         let count = text.as_ref().map_or(0, |text| text.chars().count());
         if count > MAX_COMPATIBILITY {
             self.warn(&rules::IGNORED_FIELD, at, format!("`compatibility` has {count} characters"));
-        } else if text.is_none() && self.get("compatibility").is_some_and(|entry| entry.value.is_empty_text())
+        } else if text.is_none()
+            && self.get("compatibility").and_then(|entry| scalar_text(&entry.value)).is_some()
         {
             self.warn(&rules::IGNORED_FIELD, at, "`compatibility` is empty");
         }
@@ -158,18 +160,14 @@ impl<'a, 't> Fields<'a, 't> {
             self.warn(&rules::IGNORED_FIELD, entry.value.at, message);
             return Vec::new();
         };
-        let mut pairs = Vec::new();
-        for nested in entries {
-            match &nested.value.value {
-                Value::Scalar(scalar) => pairs.push((nested.key.to_string(), scalar.text.to_string())),
-                Value::Sequence(_) | Value::Mapping(_) => {
-                    let message =
-                        format!("`metadata.{}` must be text, not {}", nested.key, nested.value.kind());
-                    self.warn(&rules::IGNORED_FIELD, nested.value.at, message);
-                }
-            }
+        let is_text = |nested: &&Entry<'_>| scalar_text(&nested.value).is_some();
+        for nested in entries.iter().filter(|nested| !is_text(nested)).take(MAX_REPORTED) {
+            let message = format!("`metadata.{}` must be text, not {}", nested.key, nested.value.kind());
+            self.warn(&rules::IGNORED_FIELD, nested.value.at, message);
         }
-        pairs
+        let pair =
+            |nested: &Entry<'_>| Some((nested.key.to_string(), scalar_text(&nested.value)?.to_owned()));
+        entries.iter().filter_map(pair).collect()
     }
 
     /// One text; a list of texts is understood, since many skills have one.
@@ -177,7 +175,7 @@ impl<'a, 't> Fields<'a, 't> {
         let Some(entry) = self.get("allowed-tools") else { return Vec::new() };
         let at = entry.value.at;
         let text = match &entry.value.value {
-            Value::Scalar(scalar) => Some(scalar.text.to_string()),
+            Value::Scalar(_) => scalar_text(&entry.value).map(str::to_owned),
             Value::Sequence(items) => {
                 self.warn(&rules::IGNORED_FIELD, at, "`allowed-tools` should be one text, not a list");
                 let texts: Option<Vec<&str>> = items.iter().map(scalar_text).collect();
@@ -208,13 +206,6 @@ impl<'a, 't> Fields<'a, 't> {
     }
 }
 
-fn scalar_text<'n>(node: &'n Node<'_>) -> Option<&'n str> {
-    match &node.value {
-        Value::Scalar(scalar) => Some(&scalar.text),
-        Value::Sequence(_) | Value::Mapping(_) => None,
-    }
-}
-
 fn mapping(entries: &[Entry<'_>]) -> Map<String, Json> {
     entries.iter().map(|entry| (entry.key.to_string(), json(&entry.value))).collect()
 }
@@ -222,7 +213,7 @@ fn mapping(entries: &[Entry<'_>]) -> Map<String, Json> {
 /// The depth of nodes is limited where they are parsed.
 fn json(node: &Node<'_>) -> Json {
     match &node.value {
-        Value::Scalar(scalar) => match (&*scalar.text, scalar.style) {
+        Value::Scalar(scalar) => match (scalar_text(node).unwrap_or_default(), scalar.style) {
             ("true", ScalarStyle::Plain) => Json::Bool(true),
             ("false", ScalarStyle::Plain) => Json::Bool(false),
             (text, _) => Json::String(text.trim_end().to_owned()),

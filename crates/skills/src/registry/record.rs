@@ -1,5 +1,6 @@
 //! The registry as an artifact: `skill-registry.json`.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use serde::ser::SerializeStruct as _;
@@ -17,9 +18,9 @@ pub struct RegistryRecord<'a> {
     version: u32,
     /// Of the first root; all of them stand under `roots`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    skills_root: Option<&'a Path>,
+    skills_root: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sandbox_skills_root: Option<&'a Path>,
+    sandbox_skills_root: Option<Cow<'a, str>>,
     roots: Vec<RootRecord<'a>>,
     generated_at: &'a str,
     skills: &'a [Skill],
@@ -29,8 +30,8 @@ pub struct RegistryRecord<'a> {
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RootRecord<'a> {
-    skills_root: &'a Path,
-    sandbox_skills_root: &'a Path,
+    skills_root: Cow<'a, str>,
+    sandbox_skills_root: Cow<'a, str>,
 }
 
 impl Registry {
@@ -38,14 +39,14 @@ impl Registry {
     #[must_use]
     pub fn record<'a>(&'a self, generated_at: &'a str) -> RegistryRecord<'a> {
         let root = |root: &'a crate::SkillRoot| RootRecord {
-            skills_root: &root.host,
-            sandbox_skills_root: &root.sandbox,
+            skills_root: root.host.to_string_lossy(),
+            sandbox_skills_root: root.sandbox.to_string_lossy(),
         };
         RegistryRecord {
             kind: "fullsend.skill-registry",
             version: 1,
-            skills_root: self.roots.first().map(|root| root.host.as_path()),
-            sandbox_skills_root: self.roots.first().map(|root| root.sandbox.as_path()),
+            skills_root: self.roots.first().map(|root| root.host.to_string_lossy()),
+            sandbox_skills_root: self.roots.first().map(|root| root.sandbox.to_string_lossy()),
             roots: self.roots.iter().map(root).collect(),
             generated_at,
             skills: &self.skills,

@@ -2,7 +2,9 @@
 
 use fullsend_yaml::{Diagnostic, Entry, Location, Rule, Value};
 
+use crate::document::scalar_text;
 use crate::name::{self, Flaw, MAX_NAME};
+use crate::validate::MAX_REPORTED;
 use crate::{rules, tool_requests};
 
 /// The fields of the format, sorted.
@@ -119,7 +121,7 @@ impl<'a, 't> Fields<'a, 't> {
         let Some(entry) = self.get("metadata") else { return };
         match &entry.value.value {
             Value::Mapping(entries) => {
-                for nested in entries.iter().filter(|nested| text(nested).is_none()) {
+                for nested in entries.iter().filter(|nested| text(nested).is_none()).take(MAX_REPORTED) {
                     let message = format!("Field 'metadata.{}' must be a string", nested.key);
                     self.report(&rules::FIELD_TYPE, nested.value.at, message);
                 }
@@ -144,12 +146,8 @@ impl<'a, 't> Fields<'a, 't> {
     }
 }
 
-/// Every scalar is text, whatever it spells: `1.10` is not a number here.
 fn text<'e>(entry: &'e Entry<'_>) -> Option<&'e str> {
-    match &entry.value.value {
-        Value::Scalar(scalar) => Some(&scalar.text),
-        Value::Sequence(_) | Value::Mapping(_) => None,
-    }
+    scalar_text(&entry.value)
 }
 
 /// What is wrong with a name, in the words of the reference validator.

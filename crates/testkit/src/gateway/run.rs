@@ -44,6 +44,7 @@ async fn converse(stream: TcpStream, connection: usize, shared: Arc<Shared>) -> 
         }
         let reply = shared.script.reply(&request);
         if !send(&mut stream, &reply).await? {
+            shared.closed.fetch_add(1, Ordering::SeqCst);
             return Ok(());
         }
     }

@@ -53,6 +53,12 @@ struct Waiting {
     state: CallState,
 }
 
+impl Waiting {
+    fn is_interrupted(&self) -> bool {
+        matches!(self.state, CallState::Interrupted { .. })
+    }
+}
+
 impl Asked {
     /// Takes notice of a row.
     pub(super) fn see(&mut self, row: &Row) {
@@ -72,11 +78,14 @@ impl Asked {
                 }
             }
             Row::CallStarted { call_id, output_id, effect, .. } => {
-                let state = CallState::Interrupted { output_id: output_id.clone(), effect: *effect };
-                self.change(
-                    |waiting| waiting.call.id == *call_id && waiting.state == CallState::NeverStarted,
-                    state,
-                );
+                let named = |waiting: &Waiting| waiting.call.id == *call_id;
+                let fresh = |waiting: &Waiting| named(waiting) && waiting.state == CallState::NeverStarted;
+                // A read that was interrupted is made again under another number.
+                let again = |waiting: &Waiting| named(waiting) && waiting.is_interrupted();
+                let place = self.calls.iter().position(fresh).or_else(|| self.calls.iter().position(again));
+                if let Some(waiting) = place.and_then(|at| self.calls.get_mut(at)) {
+                    waiting.state = CallState::Interrupted { output_id: output_id.clone(), effect: *effect };
+                }
             }
             Row::CallFinished(finished) => {
                 let state = CallState::Finished {
@@ -86,12 +95,17 @@ impl Asked {
                 };
                 let is_it = |waiting: &Waiting| match &waiting.state {
                     CallState::NeverStarted => finished.execution == Execution::NotRun,
-                    CallState::Interrupted { output_id, .. } => {
-                        finished.output_id.as_ref() == Some(output_id)
-                    }
+                    // Who gives up on a call that was interrupted need not know its number.
+                    CallState::Interrupted { output_id, .. } => match &finished.output_id {
+                        Some(finished) => finished == output_id,
+                        None => finished.execution == Execution::Interrupted,
+                    },
                     CallState::Finished { .. } => false,
                 };
-                self.change(|waiting| waiting.call.id == finished.call_id && is_it(waiting), state);
+                let mut waiting = self.calls.iter_mut();
+                if let Some(waiting) = waiting.find(|one| one.call.id == finished.call_id && is_it(one)) {
+                    waiting.state = state;
+                }
             }
             Row::Started { .. }
             | Row::Resumed { .. }
@@ -107,12 +121,6 @@ impl Asked {
             | Row::SkillRead { .. }
             | Row::SkillExecuted { .. }
             | Row::Ended(_) => {}
-        }
-    }
-
-    fn change(&mut self, is_it: impl Fn(&Waiting) -> bool, state: CallState) {
-        if let Some(waiting) = self.calls.iter_mut().find(|waiting| is_it(waiting)) {
-            waiting.state = state;
         }
     }
 

@@ -106,7 +106,7 @@ pub(in crate::command) fn local(egress_log: Option<PathBuf>) -> Result<LocalBack
 }
 
 /// Where a backend keeps its state.
-fn state_directory(kind: &str) -> Result<PathBuf, SandboxError> {
+pub(in crate::command) fn state_directory(kind: &str) -> Result<PathBuf, SandboxError> {
     match environment::state_directory() {
         Some(directory) => Ok(directory.join(kind)),
         None => directory_for(&std::env::temp_dir(), kind, rustix::process::geteuid().as_raw()),

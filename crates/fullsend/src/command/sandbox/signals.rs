@@ -18,7 +18,7 @@ pub(super) enum Received {
 
 /// The signals that we hear. From then on none of them ends us by itself.
 #[derive(Debug)]
-pub(super) struct Signals {
+pub(in crate::command) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Signal,
@@ -27,7 +27,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    pub(super) fn listen() -> io::Result<Self> {
+    pub(in crate::command) fn listen() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
@@ -49,7 +49,7 @@ impl Signals {
     }
 
     /// The next signal that wants an end.
-    pub(super) async fn ending(&mut self) -> i32 {
+    pub(in crate::command) async fn ending(&mut self) -> i32 {
         loop {
             if let Received::Ending(signal) = self.next().await {
                 return signal;

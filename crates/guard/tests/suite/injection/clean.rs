@@ -4,6 +4,11 @@ use super::{found, worst};
 
 /// What must not be noticed at all.
 const SILENT: &[&str] = &[
+    "+ ignore interrupted system-call in test/ncurses's command",
+    "/* verifier will ignore clearing high 32-bit for these instructions */",
+    " * ignore clearing high 32-bit for these instructions",
+    "To report a problem, send mail to <base-passwd@packages.example.org>.",
+    "Please send mail to base-passwd@packages.example.org with your changes.",
     "",
     "# Project\nUse Go 1.24. Run tests with go test ./...",
     "Normal commit message fixing a null pointer bug.",

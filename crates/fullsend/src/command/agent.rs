@@ -1,0 +1,244 @@
+//! `fullsend exec` and `fullsend resume`: the built-in agent.
+
+mod capabilities;
+mod display;
+mod model;
+mod report;
+mod scene;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use fullsend_agent::budget::{Budget, Limits};
+use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
+use fullsend_agent::event::Event;
+use fullsend_agent::store::{KeptMessage, Recorded, RecordedSettings, RunId, RunStore};
+use fullsend_flow::{Atom, Confidentiality, Integrity, Label};
+use fullsend_guard::SystemClock;
+use fullsend_origin::Sha256Digest;
+
+use self::display::Display;
+use self::model::{ChosenModel, OnRecord};
+use self::scene::{Scene, Wanted};
+use super::sandbox::signals::Signals;
+use crate::cli::{AgentExecArgs, AgentLimitArgs, AgentResumeArgs, OutputMode, ResultArgs};
+use crate::exit::Exit;
+use crate::output::{Advice, Output};
+
+/// Runs the agent.
+pub(super) fn exec(args: &AgentExecArgs, output: &mut Output) -> Result<Exit> {
+    if args.describe_capabilities {
+        output.json(&capabilities::document())?;
+        return Ok(Exit::Done);
+    }
+    let run = || match &args.resume_run {
+        Some(run) => prepare_resumed(run, args),
+        None => prepare_new(args),
+    };
+    conclude(run(), &args.result, args.model.model.as_deref(), output)
+}
+
+/// Goes on with a run, with what is on record and nothing more.
+pub(super) fn resume(args: &AgentResumeArgs, output: &mut Output) -> Result<Exit> {
+    let as_exec = AgentExecArgs::resuming(args);
+    conclude(prepare_resumed(&args.run, &as_exec), &args.result, None, output)
+}
+
+/// A run that is about to begin or to go on.
+struct Prepared {
+    scene: Scene,
+    model: ChosenModel,
+    store: RunStore,
+    budget: Budget,
+    opening: Vec<Opening>,
+    recorded: Option<Recorded>,
+}
+
+fn conclude(
+    prepared: Result<Prepared>,
+    result: &ResultArgs,
+    model: Option<&str>,
+    output: &mut Output,
+) -> Result<Exit> {
+    let start = Instant::now();
+    let ran = prepared.and_then(|prepared| {
+        let name = prepared.model.name.clone();
+        Ok((run(prepared, result)?, name))
+    });
+    match ran {
+        Ok((finished, name)) => report::conclude(&finished, result, &name, start.elapsed(), output),
+        Err(error) => {
+            // A program that waits for the file learns of every ending.
+            if let Some(path) = &result.result_json_path {
+                report::write_failure(path, model.unwrap_or_default(), &error)?;
+            }
+            Err(error)
+        }
+    }
+}
+
+fn run(prepared: Prepared, result: &ResultArgs) -> Result<Finished> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let finished = runtime.block_on(run_inside(prepared, result));
+    // A thread that still waits for something must not hold up the end.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    finished
+}
+
+async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished> {
+    let Prepared { scene, model, store, budget, opening, recorded } = prepared;
+    let mut signals = Signals::listen()?;
+    let live = result.output_mode == OutputMode::Operator && !result.stream_events;
+    let mut display = Display::new(live, result.stream_events);
+    let mut watch = |event: Event<'_>| display.show(&event);
+    let started = scene.start(&store, recorded.as_ref()).await?;
+    let execution = started.execution.clone();
+    let artifacts = store.artifacts().clone();
+    // The sandbox is made while the model is asked for the first time.
+    let warm_up = tokio::spawn(async move {
+        if execution.warm_up().await.is_ok()
+            && let Ok(found) = execution.probe().await
+        {
+            let _nobody_depends_on_it = artifacts.write_artifact("capabilities.json", &found);
+        }
+    });
+    let parts = RunParts {
+        model: model.client,
+        model_name: model.name,
+        toolbox: started.toolbox,
+        store,
+        mode: scene.settings().flow_mode,
+        role: scene.settings().prompt_role,
+        budget,
+        structured: started.structured,
+        current_dir: started.current_dir,
+    };
+    let engine = match recorded {
+        Some(recorded) => Engine::resume(parts, recorded, opening, &mut watch)?,
+        None => {
+            let mut engine = Engine::new(parts, &mut watch);
+            engine.open([started.opening, opening].concat())?;
+            engine
+        }
+    };
+    let finished = engine.run(async { signals.ending().await }).await;
+    display.end();
+    warm_up.abort();
+    // Nothing is lost when the sandbox cannot be taken down: it is swept by the next run.
+    let _swept_later = started.execution.end().await;
+    Ok(finished)
+}
+
+fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
+    let prompt = prompt_of(args)?;
+    let current = std::env::current_dir()?;
+    let model = model::choose(&args.model, &OnRecord::default())?;
+    let limits = limits_of(&args.limits, Limits::default())?;
+    let wanted = Wanted::of(args, &current)?;
+    let scene = Scene::new(wanted, &model, &limits, &current)?;
+    let clock = Arc::new(SystemClock);
+    let store = RunStore::create(&scene.artifact_root, RunId::new(&SystemClock), scene.settings(), clock)?;
+    scene.keep_schema(&store)?;
+    let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
+    let images = scene.images(&store, &args.image)?;
+    let label = prompt_label(&prompt, scene.settings());
+    let kept = KeptMessage::User { content: prompt, image_attachments: images };
+    let opening = vec![Opening { kept, label, rows: Vec::new() }];
+    Ok(Prepared { scene, model, store, budget, opening, recorded: None })
+}
+
+fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
+    ensure!(
+        args.image.is_empty() && args.skills.skill.is_empty(),
+        Advice::new(
+            "`--image` and `--skill` cannot be given to a run that goes on",
+            "say what is needed with `--prompt`"
+        )
+    );
+    let current = std::env::current_dir()?;
+    let (mut store, recorded) = RunStore::reopen(run, Arc::new(SystemClock))?;
+    let on_record = OnRecord {
+        model: Some(recorded.settings.model.clone()),
+        url: Some(recorded.settings.gateway.url.clone()),
+        auth: Some(recorded.settings.gateway.auth.clone()),
+    };
+    let model = model::choose(&args.model, &on_record)?;
+    let limits = limits_of(&args.limits, scene::recorded_limits(&recorded.settings))?;
+    let scene = Scene::resumed(args, &recorded, &store, &model, &limits, &current)?;
+    store.resume(scene.settings())?;
+    let turns = u32::try_from(recorded.turns).unwrap_or(u32::MAX);
+    let budget = Budget::new(limits, turns, recorded.usage, 0, Duration::ZERO);
+    let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
+    let say = |content: String| {
+        let label = prompt_label(&content, scene.settings());
+        Opening {
+            kept: KeptMessage::User { content, image_attachments: Vec::new() },
+            label,
+            rows: Vec::new(),
+        }
+    };
+    let opening = more.map(say).into_iter().collect();
+    Ok(Prepared { scene, model, store, budget, opening, recorded: Some(recorded) })
+}
+
+/// Where a prompt comes from: only a direct command vouches for what follows from it.
+fn prompt_label(prompt: &str, settings: &RecordedSettings) -> Label {
+    use fullsend_agent::gate::PromptRole;
+
+    let commanded = serde_json::json!({
+        "type": "Commanded",
+        "digest": format!("sha256:{}", Sha256Digest::of(prompt.as_bytes())),
+    });
+    let integrity = match settings.prompt_role {
+        PromptRole::DirectCommand => Integrity::of(Atom::from_value(&commanded)),
+        PromptRole::Context | PromptRole::Quote => Integrity::none(),
+    };
+    Label { confidentiality: Confidentiality::public(), integrity }
+}
+
+fn has_prompt(args: &AgentExecArgs) -> bool {
+    args.prompt.is_some() || args.prompt_file.is_some() || !args.words.is_empty()
+}
+
+/// The prompt, of which there must be exactly one.
+fn prompt_of(args: &AgentExecArgs) -> Result<String> {
+    let words = args.words.join(" ").trim().to_owned();
+    let words = (!words.is_empty()).then_some(words);
+    let given = [args.prompt.is_some(), args.prompt_file.is_some(), words.is_some()];
+    match given.iter().filter(|given| **given).count() {
+        0 => bail!(Advice::new(
+            "there is nothing to do",
+            "give a prompt: `fullsend exec --prompt \"…\"`, `--prompt-file FILE`, or `--resume-run RUN`"
+        )),
+        1 => {}
+        _ => bail!(Advice::new(
+            "there is more than one prompt",
+            "give one of `--prompt`, `--prompt-file` and words on the command line"
+        )),
+    }
+    if let Some(path) = &args.prompt_file {
+        return std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the prompt `{}`", path.display()));
+    }
+    Ok(args.prompt.clone().or(words).unwrap_or_default())
+}
+
+fn limits_of(args: &AgentLimitArgs, usual: Limits) -> Result<Limits> {
+    let cost_usd = args.max_cost_usd.unwrap_or(usual.cost_usd);
+    ensure!(cost_usd.is_finite() && cost_usd > 0.0, "`--max-cost-usd` must be more than nothing");
+    Ok(Limits {
+        turns: args.max_model_turns.unwrap_or(usual.turns),
+        tokens: args.max_tokens.unwrap_or(usual.tokens),
+        cost_usd,
+        time: args.max_seconds.map_or(usual.time, Duration::from_secs),
+        output_bytes: args.max_output_bytes.unwrap_or(usual.output_bytes),
+        ..usual
+    })
+}
+
+/// A path as it was given, from the working directory.
+fn absolute(path: &Path, current: &Path) -> PathBuf {
+    current.join(path)
+}

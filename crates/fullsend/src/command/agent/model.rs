@@ -1,0 +1,112 @@
+//! Who answers: a gateway, or a script.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use fullsend_model::gateway::{ApiKey, Auth};
+use fullsend_model::{Cost, Gateway, GatewayConfig, ModelClient, Replay};
+
+use crate::cli::ModelArgs;
+use crate::environment;
+use crate::output::Advice;
+
+/// The model that a run asks, and what is on record about it.
+#[derive(Debug)]
+pub(super) struct ChosenModel {
+    pub(super) client: Arc<dyn ModelClient>,
+    /// Its name, as the gateway knows it.
+    pub(super) name: String,
+    /// Where it is asked.
+    pub(super) url: String,
+    /// How: `bearer`, `none`, or `replay`.
+    pub(super) auth: &'static str,
+}
+
+/// What a model is chosen by: options first, then the environment, then what is on record of a run that goes on.
+#[derive(Debug, Default)]
+pub(super) struct OnRecord {
+    pub(super) model: Option<String>,
+    pub(super) url: Option<String>,
+    pub(super) auth: Option<String>,
+}
+
+/// Chooses the model.
+pub(super) fn choose(args: &ModelArgs, recorded: &OnRecord) -> Result<ChosenModel> {
+    // A run goes on with the model it began with, whatever the environment says meanwhile.
+    let of_environment = || environment::agent_option("MODEL").map(|(_, value)| value);
+    let name = args.model.clone().or_else(|| recorded.model.clone()).or_else(of_environment);
+    if let Some(path) = replayed(args, recorded) {
+        let client = Replay::open(&path)?;
+        let name = name.unwrap_or_else(|| "replay".to_owned());
+        return Ok(ChosenModel {
+            client: Arc::new(client),
+            name,
+            url: path.display().to_string(),
+            auth: "replay",
+        });
+    }
+    let name = name.ok_or_else(|| {
+        Advice::new("no model is named", "name one with `--model NAME`, or set `FULLSEND_MODEL`")
+    })?;
+    let url = args.gateway_base_url.clone();
+    let url = url.or_else(|| environment::agent_option("GATEWAY_BASE_URL").map(|(_, value)| value));
+    let url = url.or_else(|| recorded.url.clone()).ok_or_else(|| {
+        Advice::new(
+            "no model gateway is named",
+            "name one with `--gateway-base-url URL`, or set `FULLSEND_GATEWAY_BASE_URL`; `--replay FILE` needs none",
+        )
+    })?;
+    let mode = auth_mode(args, recorded)?;
+    let auth = match mode {
+        "none" => Auth::None,
+        _ => bearer()?,
+    };
+    let mut config = GatewayConfig::new(url.clone(), auth);
+    if let Some(prices) = &args.prices {
+        config.prices.insert(name.clone(), parse_prices(prices)?);
+    }
+    let client = Gateway::new(config)?;
+    Ok(ChosenModel { client: Arc::new(client), name, url, auth: mode })
+}
+
+fn replayed(args: &ModelArgs, recorded: &OnRecord) -> Option<std::path::PathBuf> {
+    let of_record =
+        || recorded.url.clone().filter(|_| recorded.auth.as_deref() == Some("replay")).map(Into::into);
+    args.replay.clone().or_else(of_record)
+}
+
+fn auth_mode(args: &ModelArgs, recorded: &OnRecord) -> Result<&'static str> {
+    let of_environment = || environment::agent_option("GATEWAY_AUTH_MODE").map(|(_, value)| value);
+    let mode = args.gateway_auth_mode.clone().or_else(of_environment).or_else(|| recorded.auth.clone());
+    match mode.as_deref() {
+        None | Some("bearer") => Ok("bearer"),
+        Some("none") => Ok("none"),
+        Some(other) => bail!(Advice::new(
+            format!("`{other}` is no way to authenticate"),
+            "use `bearer` or `none` for `--gateway-auth-mode` or `FULLSEND_GATEWAY_AUTH_MODE`",
+        )),
+    }
+}
+
+fn bearer() -> Result<Auth> {
+    let (source, key) = environment::gateway_key().ok_or_else(|| {
+        Advice::new(
+            "there is no key for the model gateway",
+            "set `FULLSEND_API_KEY` (or `OPENAI_API_KEY`), or use `--gateway-auth-mode none`",
+        )
+    })?;
+    Ok(Auth::Bearer { key: ApiKey::new(&key), source })
+}
+
+/// `INPUT,OUTPUT` or `INPUT,CACHED,OUTPUT`, in US dollars for a million tokens.
+fn parse_prices(text: &str) -> Result<Cost> {
+    let wrong = || format!("`--prices {text}` is not `INPUT,OUTPUT` or `INPUT,CACHED,OUTPUT` in US dollars");
+    let parts = text.split(',').map(|part| part.trim().parse::<f64>()).collect::<Result<Vec<_>, _>>();
+    let parts = parts.with_context(wrong)?;
+    ensure!(parts.iter().all(|price| price.is_finite() && *price >= 0.0), wrong());
+    match parts.as_slice() {
+        [input, output] => Ok(Cost { input: *input, cached_input: None, output: *output }),
+        [input, cached, output] => Ok(Cost { input: *input, cached_input: Some(*cached), output: *output }),
+        _ => bail!(wrong()),
+    }
+}

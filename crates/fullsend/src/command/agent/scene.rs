@@ -1,0 +1,589 @@
+//! Where a run takes place: its directories, its sandbox, its skills and its tools, and what is on record of them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use fullsend_agent::budget::Limits;
+use fullsend_agent::engine::Opening;
+use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
+use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
+use fullsend_agent::gate::{FlowMode, PromptRole};
+use fullsend_agent::prompt::{PromptParts, system_prompt};
+use fullsend_agent::store::{
+    ImageAttachment, KeptMessage, MountAccess, Recorded, RecordedGateway, RecordedLimits, RecordedMount,
+    RecordedResult, RecordedRoot, RecordedSandbox, RecordedSettings, RunStore,
+};
+use fullsend_agent::structured::StructuredResult;
+use fullsend_agent::tool::Tool;
+use fullsend_agent::toolbox::Toolbox;
+use fullsend_agent::tools::{Bash, BashLimits, LoadSkill, ReadSkillResource, SkillScript, SkillSet};
+use fullsend_agent::wiring::SharedDirectory;
+use fullsend_agent::workspace::{Access, CurrentDir, HostMount, SandboxPath, Workspace, WorkspacePlan};
+use fullsend_flow::Label;
+use fullsend_guard::SystemClock;
+use fullsend_origin::Sha256Digest;
+use fullsend_sandbox::{DockerBackend, DockerConfig, NetworkPolicy, SandboxBackend};
+use fullsend_skills::record::ActivationSource;
+use fullsend_skills::{AllowedScript, Registry, SkillRoot, preload_message};
+use serde_json::Value;
+
+use super::absolute;
+use super::model::ChosenModel;
+use crate::cli::{AgentExecArgs, OutputMode, PromptRoleName, TOOLS};
+use crate::command::sandbox::backend;
+use crate::environment;
+use crate::output::Advice;
+
+/// Runs are kept here, below the workspace, unless something else is said.
+const ARTIFACTS: &str = ".fullsend-artifacts";
+/// The schema of the structured result, among the artifacts.
+const SCHEMA: &str = "structured-result-schema.json";
+/// Tools that have to be asked for.
+const NOT_BY_DEFAULT: [&str; 2] = ["web_fetch", "run_skill_script"];
+/// Tools that make no sense without skills.
+const OF_SKILLS: [&str; 3] = ["load_skill", "read_skill_resource", "run_skill_script"];
+
+/// What a run is asked to be.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    workspace: PathBuf,
+    cwd: Option<PathBuf>,
+    focus: Option<PathBuf>,
+    mounts: Vec<HostMount>,
+    artifact_root: PathBuf,
+    image: Option<String>,
+    runtime: Option<String>,
+    hosts: BTreeSet<String>,
+    tools: BTreeSet<String>,
+    scripts: Vec<AllowedScript>,
+    mode: FlowMode,
+    role: PromptRole,
+    skills_roots: Vec<PathBuf>,
+    preload: Vec<String>,
+    catalogue: bool,
+    structured: Option<(PathBuf, Value)>,
+    system_prompt: Option<String>,
+    operator: bool,
+}
+
+impl Wanted {
+    /// What the command line and the environment ask for.
+    pub(super) fn of(args: &AgentExecArgs, current: &Path) -> Result<Self> {
+        let place = &args.place;
+        let workspace = absolute(place.workspace.as_deref().unwrap_or(Path::new(".")), current);
+        let workspace = workspace
+            .canonicalize()
+            .with_context(|| format!("the workspace `{}` cannot be used", workspace.display()))?;
+        let artifact_root = place.artifact_root.as_deref().map(|root| absolute(root, current));
+        let mut mounts =
+            place.host_mount.iter().map(|spec| spec.parse()).collect::<Result<Vec<HostMount>, _>>()?;
+        if let Some(fabric) = &place.fabric_mount {
+            mounts.push(HostMount {
+                name: "fabric".to_owned(),
+                source: fabric.clone(),
+                target: SandboxPath::absolute("/fabric")?,
+                access: Access::Writable,
+            });
+        }
+        let option = |given: &Option<String>, name: &str| {
+            given.clone().or_else(|| environment::agent_option(name).map(|(_, value)| value))
+        };
+        let mut skills = args.skills.skill.clone();
+        skills.retain(|name| !name.trim().is_empty());
+        Ok(Self {
+            artifact_root: artifact_root.unwrap_or_else(|| workspace.join(ARTIFACTS)),
+            cwd: place.cwd.clone(),
+            focus: place.focus_root.clone(),
+            mounts,
+            image: option(&place.sandbox_image, "SANDBOX_IMAGE"),
+            runtime: option(&place.sandbox_docker_runtime, "SANDBOX_DOCKER_RUNTIME"),
+            hosts: place.allow_host.iter().cloned().collect(),
+            tools: tools_of(args),
+            scripts: args
+                .skills
+                .allow_skill_script
+                .iter()
+                .map(|text| text.parse())
+                .collect::<Result<_, _>>()?,
+            mode: mode_of(args)?,
+            role: role_of(args.prompt_slot_role),
+            skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
+            preload: skills,
+            catalogue: !args.skills.no_skill_catalog,
+            structured: structured_of(args, &workspace, current)?,
+            system_prompt: args.system_prompt.clone(),
+            operator: args.result.output_mode == OutputMode::Operator,
+            workspace,
+        })
+    }
+
+    /// What is on record of a run, with what is asked for less.
+    fn on_record(args: &AgentExecArgs, recorded: &RecordedSettings, store: &RunStore) -> Result<Self> {
+        let mounts = recorded.mounts.iter().enumerate().map(|(number, mount)| -> Result<HostMount> {
+            Ok(HostMount {
+                name: format!("mount-{}", number + 1),
+                source: mount.host.clone(),
+                target: SandboxPath::absolute(&mount.sandbox)?,
+                access: match mount.access {
+                    MountAccess::ReadOnly => Access::ReadOnly,
+                    MountAccess::ReadWrite => Access::Writable,
+                },
+            })
+        });
+        let schema = match &recorded.structured_result {
+            Some(result) => Some((result.path.clone(), read_json(&store.run_dir().join(SCHEMA))?)),
+            None => None,
+        };
+        let given = &args.permission.allow_tool;
+        let artifact_root = store.run_dir().parent().unwrap_or(Path::new("/")).to_owned();
+        let asked_mode = args.permission.cfc_enforcement_mode.as_deref().map(parse_mode).transpose()?;
+        Ok(Self {
+            workspace: recorded.workspace.clone(),
+            cwd: None,
+            focus: None,
+            mounts: mounts.collect::<Result<_>>()?,
+            artifact_root,
+            image: recorded.sandbox.image.clone(),
+            runtime: args.place.sandbox_docker_runtime.clone(),
+            hosts: recorded.sandbox.network_hosts.clone(),
+            tools: if given.is_empty() { recorded.tools.clone() } else { given.iter().cloned().collect() },
+            scripts: recorded.skill_scripts.iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
+            mode: asked_mode.unwrap_or(recorded.flow_mode),
+            role: recorded.prompt_role,
+            skills_roots: recorded.skills_roots.iter().map(|root| root.path.clone()).collect(),
+            preload: Vec::new(),
+            catalogue: true,
+            structured: schema,
+            system_prompt: None,
+            operator: args.result.output_mode == OutputMode::Operator,
+        })
+    }
+}
+
+/// Where a run takes place.
+#[derive(Debug)]
+pub(super) struct Scene {
+    pub(super) artifact_root: PathBuf,
+    wanted: Wanted,
+    settings: RecordedSettings,
+    workspace: Arc<Workspace>,
+    registry: Option<Registry>,
+    resumed: bool,
+}
+
+/// What a run works with.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) execution: Execution,
+    pub(super) toolbox: Toolbox,
+    pub(super) structured: Option<StructuredResult>,
+    pub(super) current_dir: CurrentDir,
+    /// What is said before the prompt.
+    pub(super) opening: Vec<Opening>,
+}
+
+impl Scene {
+    /// The place of a new run.
+    pub(super) fn new(wanted: Wanted, model: &ChosenModel, limits: &Limits, current: &Path) -> Result<Self> {
+        make_artifact_root(&wanted.artifact_root)?;
+        Self::build(wanted, model, limits, current, false)
+    }
+
+    /// The place of a run that goes on: what is on record, or less.
+    pub(super) fn resumed(
+        args: &AgentExecArgs,
+        recorded: &Recorded,
+        store: &RunStore,
+        model: &ChosenModel,
+        limits: &Limits,
+        current: &Path,
+    ) -> Result<Self> {
+        let wanted = Wanted::on_record(args, &recorded.settings, store)?;
+        let mut scene = Self::build(wanted, model, limits, current, true)?;
+        // More time or turns is the operator's to give; it lets the run do nothing else.
+        let mut asked = scene.settings.clone();
+        asked.limits = recorded.settings.limits;
+        let mut narrowed = recorded.settings.narrows(&asked)?;
+        narrowed.limits = scene.settings.limits;
+        scene.settings = narrowed;
+        Ok(scene)
+    }
+
+    fn build(
+        wanted: Wanted,
+        model: &ChosenModel,
+        limits: &Limits,
+        current: &Path,
+        resumed: bool,
+    ) -> Result<Self> {
+        let artifact_root = wanted.artifact_root.canonicalize()?;
+        let reserved = [artifact_root.clone()];
+        let workspace = Workspace::open(&WorkspacePlan {
+            root: &wanted.workspace,
+            access: Access::Writable,
+            mounts: &wanted.mounts,
+            relative_to: current,
+            reserved: &reserved,
+        })?;
+        ensure!(
+            wanted.runtime.is_none() || wanted.image.is_some(),
+            Advice::new("a runtime of containers needs an image", "name one with `--sandbox-image`")
+        );
+        let registry = registry_of(&wanted, &workspace)?;
+        let settings = settings_of(&wanted, &workspace, registry.as_ref(), model, limits)?;
+        Ok(Self { artifact_root, wanted, settings, workspace: Arc::new(workspace), registry, resumed })
+    }
+
+    /// What is on record of it.
+    pub(super) fn settings(&self) -> &RecordedSettings {
+        &self.settings
+    }
+
+    /// Keeps the schema of the result, so that the run can be gone on with.
+    pub(super) fn keep_schema(&self, store: &RunStore) -> Result<()> {
+        if let Some((_, schema)) = &self.wanted.structured {
+            store.write_artifact(SCHEMA, schema)?;
+        }
+        Ok(())
+    }
+
+    /// Pictures for the prompt, kept among the artifacts.
+    pub(super) fn images(&self, store: &RunStore, paths: &[PathBuf]) -> Result<Vec<ImageAttachment>> {
+        let blank = |path: &&PathBuf| path.as_os_str().is_empty();
+        ensure!(!paths.iter().any(|path| blank(&path)), "`--image` names no file");
+        paths.iter().map(|path| self.image(store, path)).collect()
+    }
+
+    fn image(&self, store: &RunStore, path: &Path) -> Result<ImageAttachment> {
+        let told = || format!("the picture `{}` cannot be used", path.display());
+        let contained =
+            self.workspace.host_to_sandbox(&self.wanted.workspace.join(path)).with_context(told)?;
+        let opened = self.workspace.open_file(&contained.sandbox).with_context(told)?;
+        let bytes = opened.read_all(fullsend_agent::files::LARGEST_IMAGE).with_context(told)?;
+        let media_type = fullsend_agent::files::media_type(&bytes)
+            .with_context(|| format!("`{}` is no PNG, JPEG, GIF or WebP picture", path.display()))?;
+        let snapshot = store.keep_image(&bytes, media_type)?;
+        Ok(ImageAttachment {
+            host_path: contained.host,
+            media_type: media_type.to_owned(),
+            bytes: bytes.len() as u64,
+            digest: format!("sha256:{}", Sha256Digest::of(&bytes)),
+            snapshot_path: Some(store.artifacts().relative(&snapshot)),
+        })
+    }
+
+    /// Sets everything up but the sandbox itself, which is made when it is needed.
+    pub(super) async fn start(&self, store: &RunStore, recorded: Option<&Recorded>) -> Result<Started> {
+        let start_dir = recorded.map_or(&self.settings.start_dir, |recorded| &recorded.current_dir);
+        let current_dir = CurrentDir::new(SandboxPath::absolute(start_dir)?);
+        let execution = Execution::lazy(self.backend().await?, self.session());
+        let structured = self.structured()?;
+        let active = recorded.into_iter().flat_map(|recorded| &recorded.skill_activations);
+        let active: BTreeSet<String> =
+            active.filter_map(|entry| entry.get("name")?.as_str().map(str::to_owned)).collect();
+        let skills = self.registry.as_ref().map(|registry| {
+            let (registry, scripts) = (registry.clone(), self.wanted.scripts.clone());
+            let run_id = store.run_id().clone();
+            Arc::new(SkillSet::new(registry, scripts, active, run_id, Arc::new(SystemClock)))
+        });
+        let opening = self.opening(structured.as_ref(), skills.as_deref())?;
+        if let Some(registry) = &self.registry {
+            store.write_artifact("skill-registry.json", &registry.record(&store.now()))?;
+        }
+        let toolbox = self.toolbox(store, &execution, &current_dir, skills.as_ref())?;
+        Ok(Started { execution, toolbox, structured, current_dir, opening })
+    }
+
+    async fn backend(&self) -> Result<Arc<dyn SandboxBackend>> {
+        let Some(image) = &self.wanted.image else {
+            return Ok(Arc::new(backend::local(None)?));
+        };
+        let usual = DockerConfig::new(image, backend::state_directory("docker")?);
+        let config = DockerConfig { runtime: self.wanted.runtime.clone(), ..usual };
+        Ok(Arc::new(DockerBackend::connect(config).await?))
+    }
+
+    fn session(&self) -> SessionPlan {
+        let mut plan = SessionPlan::new(&self.wanted.workspace);
+        plan.mounts = self
+            .workspace
+            .mounts()
+            .iter()
+            .map(|mount| MountPoint {
+                sandbox: mount.target().as_str().to_owned(),
+                host: mount.host().to_owned(),
+                writable: mount.access() == Access::Writable,
+            })
+            .collect();
+        plan.hidden = vec![self.artifact_root.clone()];
+        plan.network = NetworkPolicy::limited(self.wanted.hosts.iter().cloned());
+        plan
+    }
+
+    fn structured(&self) -> Result<Option<StructuredResult>> {
+        let Some((path, schema)) = &self.wanted.structured else { return Ok(None) };
+        let contained = self.workspace.host_to_sandbox(path)?;
+        ensure!(
+            contained.access == Access::Writable,
+            "the structured result `{}` is where the agent may not write",
+            path.display()
+        );
+        let sandbox = contained.sandbox.as_str().to_owned();
+        Ok(Some(StructuredResult::expect(contained.host, sandbox, schema, self.resumed)?))
+    }
+
+    /// What is said before the prompt: the system message, and skills that were asked for.
+    fn opening(
+        &self,
+        structured: Option<&StructuredResult>,
+        skills: Option<&SkillSet>,
+    ) -> Result<Vec<Opening>> {
+        let focus = self.wanted.focus.as_ref().map(|focus| self.wanted.workspace.join(focus));
+        let focus = focus.and_then(|focus| self.workspace.host_to_sandbox(&focus).ok());
+        let extra = self.workspace.mounts().iter().skip(1);
+        let mounts: Vec<(String, bool, String)> = extra
+            .map(|mount| {
+                let writable = mount.access() == Access::Writable;
+                (mount.target().as_str().to_owned(), writable, mount.name().to_owned())
+            })
+            .collect();
+        let catalogue = self.registry.as_ref().filter(|_| self.wanted.catalogue && self.offers("load_skill"));
+        let catalogue = catalogue.map(Registry::catalogue).unwrap_or_default();
+        let content = system_prompt(&PromptParts {
+            operator: self.wanted.operator,
+            focus: focus.as_ref().map(|focus| focus.sandbox.as_str()),
+            mounts: &mounts,
+            structured: structured.map(|one| (one.sandbox_path.as_str(), one.schema_text())),
+            skills: &catalogue,
+            additional: self.wanted.system_prompt.as_deref(),
+        });
+        let mut opening =
+            vec![Opening { kept: KeptMessage::System { content }, label: Label::bottom(), rows: Vec::new() }];
+        if let Some(skills) = skills.filter(|_| !self.wanted.preload.is_empty()) {
+            let chosen = skills.registry().select(&self.wanted.preload)?;
+            let rows = chosen.iter().filter_map(|skill| skills.activate(skill, ActivationSource::CliPreload));
+            let rows = rows.collect();
+            let kept = KeptMessage::User { content: preload_message(&chosen), image_attachments: Vec::new() };
+            opening.push(Opening { kept, label: Label::untrusted(), rows });
+        }
+        Ok(opening)
+    }
+
+    fn offers(&self, tool: &str) -> bool {
+        self.settings.tools.contains(tool)
+    }
+
+    fn toolbox(
+        &self,
+        store: &RunStore,
+        execution: &Execution,
+        current: &CurrentDir,
+        skills: Option<&Arc<SkillSet>>,
+    ) -> Result<Toolbox> {
+        let workspace = || self.workspace.clone();
+        let artifacts = Arc::new(store.artifacts().clone());
+        let place = Arc::new(SharedDirectory::new(workspace(), current.clone()));
+        let mut tools: Vec<Arc<dyn Tool>> = vec![
+            Arc::new(Bash::new(execution.clone(), place.clone(), artifacts.clone(), BashLimits::default())),
+            Arc::new(ReadFile::new(workspace(), current.clone())),
+            Arc::new(ListFiles::new(workspace(), current.clone())),
+            Arc::new(SearchFiles::new(workspace(), current.clone())),
+            Arc::new(ViewImage::new(workspace(), current.clone(), artifacts.clone())),
+            Arc::new(EditFile::new(workspace(), current.clone())),
+            Arc::new(WriteFile::new(workspace(), current.clone())),
+        ];
+        if let Some(skills) = skills {
+            tools.push(Arc::new(LoadSkill::new(skills.clone())));
+            tools.push(Arc::new(ReadSkillResource::new(skills.clone())));
+            let scripts = SkillScript::new(execution.clone(), place, artifacts, skills.clone());
+            tools.push(Arc::new(scripts));
+        }
+        let mut toolbox = Toolbox::default();
+        for tool in tools {
+            let offered = self.offers(tool.spec().name);
+            toolbox.add(tool, offered)?;
+        }
+        Ok(toolbox)
+    }
+}
+
+/// The limits on record.
+pub(super) fn recorded_limits(settings: &RecordedSettings) -> Limits {
+    let (usual, recorded) = (Limits::default(), settings.limits);
+    Limits {
+        turns: recorded.model_turns.and_then(|turns| u32::try_from(turns).ok()).unwrap_or(usual.turns),
+        tokens: recorded.total_tokens.unwrap_or(usual.tokens),
+        cost_usd: recorded.cost_usd.unwrap_or(usual.cost_usd),
+        time: recorded.seconds.map_or(usual.time, Duration::from_secs),
+        ..usual
+    }
+}
+
+fn settings_of(
+    wanted: &Wanted,
+    workspace: &Workspace,
+    registry: Option<&Registry>,
+    model: &ChosenModel,
+    limits: &Limits,
+) -> Result<RecordedSettings> {
+    let start_dir = match &wanted.cwd {
+        Some(cwd) => workspace.host_to_sandbox(&wanted.workspace.join(cwd))?.sandbox.as_str().to_owned(),
+        None => fullsend_agent::execution::WORKSPACE.to_owned(),
+    };
+    let mounts = workspace.mounts().iter().skip(1).map(|mount| RecordedMount {
+        host: mount.host().to_owned(),
+        sandbox: mount.target().as_str().to_owned(),
+        access: match mount.access() {
+            Access::ReadOnly => MountAccess::ReadOnly,
+            Access::Writable => MountAccess::ReadWrite,
+        },
+    });
+    let mut tools = wanted.tools.clone();
+    if registry.is_none() {
+        tools.retain(|tool| !OF_SKILLS.contains(&tool.as_str()));
+    }
+    let roots = wanted.skills_roots.iter().map(|path| RecordedRoot {
+        path: path.clone(),
+        digest: registry.map(registry_digest).unwrap_or_default(),
+    });
+    Ok(RecordedSettings {
+        workspace: wanted.workspace.clone(),
+        start_dir,
+        tools,
+        subagent_profiles: BTreeSet::new(),
+        skill_scripts: wanted.scripts.iter().map(ToString::to_string).collect(),
+        mounts: mounts.collect(),
+        sandbox: RecordedSandbox {
+            backend: if wanted.image.is_some() { "docker" } else { "local" }.to_owned(),
+            image: wanted.image.clone(),
+            network_hosts: wanted.hosts.clone(),
+        },
+        model: model.name.clone(),
+        gateway: RecordedGateway { url: model.url.clone(), auth: model.auth.to_owned() },
+        limits: RecordedLimits {
+            model_turns: Some(u64::from(limits.turns)),
+            total_tokens: Some(limits.tokens),
+            cost_usd: Some(limits.cost_usd),
+            seconds: Some(limits.time.as_secs()),
+            ..RecordedLimits::default()
+        },
+        flow_mode: wanted.mode,
+        prompt_role: wanted.role,
+        skills_roots: roots.collect(),
+        structured_result: wanted.structured.as_ref().map(|(path, schema)| RecordedResult {
+            path: path.clone(),
+            schema_digest: Some(format!("sha256:{}", Sha256Digest::of(schema.to_string().as_bytes()))),
+        }),
+    })
+}
+
+/// One digest over every skill and all of its files.
+fn registry_digest(registry: &Registry) -> String {
+    let mut text = String::new();
+    for skill in registry.skills() {
+        text.push_str(&format!("{} {}\n", skill.name(), skill.digest));
+        for resource in &skill.resources {
+            text.push_str(&format!("{} {}\n", resource.path, resource.digest));
+        }
+    }
+    format!("sha256:{}", Sha256Digest::of(text.as_bytes()))
+}
+
+fn registry_of(wanted: &Wanted, workspace: &Workspace) -> Result<Option<Registry>> {
+    if wanted.skills_roots.is_empty() {
+        let useless =
+            [("--skill", !wanted.preload.is_empty()), ("--allow-skill-script", !wanted.scripts.is_empty())];
+        if let Some((option, _)) = useless.into_iter().find(|(_, given)| *given) {
+            bail!(Advice::new(
+                format!("`{option}` needs skills"),
+                "name a directory with `--skills-root DIR`"
+            ));
+        }
+        return Ok(None);
+    }
+    let mut roots = Vec::with_capacity(wanted.skills_roots.len());
+    for path in &wanted.skills_roots {
+        let told = || format!("the skills in `{}` cannot be used", path.display());
+        ensure!(
+            path.is_dir(),
+            Advice::new(told(), "name a directory in the workspace or in a mounted directory")
+        );
+        let contained = workspace.host_to_sandbox(path).with_context(told)?;
+        roots.push(SkillRoot { host: contained.host, sandbox: contained.sandbox.as_str().into() });
+    }
+    Ok(Some(Registry::scan(&roots, fullsend_skills::Limits::default())))
+}
+
+/// Makes the directory of runs, which no version control should pick up.
+fn make_artifact_root(root: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+
+    if root.is_dir() {
+        return Ok(());
+    }
+    let told = || format!("cannot make the directory for runs, `{}`", root.display());
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(root).with_context(told)?;
+    fs::write(root.join(".gitignore"), "*\n").with_context(told)
+}
+
+fn tools_of(args: &AgentExecArgs) -> BTreeSet<String> {
+    let given = &args.permission.allow_tool;
+    if given.is_empty() {
+        let usual = TOOLS.into_iter().filter(|tool| !NOT_BY_DEFAULT.contains(tool));
+        return usual.map(str::to_owned).collect();
+    }
+    given.iter().cloned().collect()
+}
+
+fn role_of(name: PromptRoleName) -> PromptRole {
+    match name {
+        PromptRoleName::DirectCommand => PromptRole::DirectCommand,
+        PromptRoleName::Context => PromptRole::Context,
+        PromptRoleName::Quote => PromptRole::Quote,
+    }
+}
+
+fn mode_of(args: &AgentExecArgs) -> Result<FlowMode> {
+    let of_environment = || {
+        let (_, value) = environment::agent_option("CFC_ENFORCEMENT_MODE").or_else(environment::cfc_mode)?;
+        Some(value)
+    };
+    let mode = args.permission.cfc_enforcement_mode.clone().or_else(of_environment);
+    mode.as_deref().map_or(Ok(FlowMode::default()), parse_mode)
+}
+
+fn parse_mode(text: &str) -> Result<FlowMode> {
+    let known = FlowMode::ALL.into_iter().find(|mode| mode.as_str() == text);
+    let names: Vec<&str> = FlowMode::ALL.into_iter().map(FlowMode::as_str).collect();
+    Ok(known.ok_or_else(|| {
+        Advice::new(
+            format!("`{text}` is no mode of information flow"),
+            format!("use one of {}", names.join(", ")),
+        )
+    })?)
+}
+
+fn structured_of(args: &AgentExecArgs, workspace: &Path, current: &Path) -> Result<Option<(PathBuf, Value)>> {
+    let result = &args.result;
+    let Some(path) = &result.structured_result_path else { return Ok(None) };
+    let schema = match (&result.structured_result_schema, &result.structured_result_schema_file) {
+        (Some(text), None) => {
+            serde_json::from_str(text).context("the schema of the structured result is not JSON")?
+        }
+        (None, Some(file)) => read_json(&absolute(file, current))?,
+        _ => bail!(Advice::new(
+            "a structured result needs a schema",
+            "give one of `--structured-result-schema JSON` and `--structured-result-schema-file FILE`"
+        )),
+    };
+    Ok(Some((workspace.join(path), schema)))
+}
+
+fn read_json(path: &Path) -> Result<Value> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", path.display()))
+}
