@@ -20,9 +20,13 @@ use fullsend_agent::store::{
 use fullsend_agent::structured::StructuredResult;
 use fullsend_agent::tool::Tool;
 use fullsend_agent::toolbox::Toolbox;
-use fullsend_agent::tools::{Bash, BashLimits, LoadSkill, ReadSkillResource, SkillScript, SkillSet};
+use fullsend_agent::tools::{
+    Bash, BashLimits, LoadSkill, ReadSkillResource, SkillScript, SkillSet, WebFetch,
+};
 use fullsend_agent::wiring::SharedDirectory;
 use fullsend_agent::workspace::{Access, CurrentDir, HostMount, SandboxPath, Workspace, WorkspacePlan};
+use fullsend_fetch::get::ExtraRoots;
+use fullsend_fetch::get::visit::{PlainHttp, VisitRules, Visitor};
 use fullsend_flow::Label;
 use fullsend_guard::SystemClock;
 use fullsend_origin::Sha256Digest;
@@ -396,6 +400,15 @@ impl Scene {
             Arc::new(EditFile::new(workspace(), current.clone())),
             Arc::new(WriteFile::new(workspace(), current.clone())),
         ];
+        if self.offers("web_fetch") {
+            // Pages of the web are what it is for, also those without TLS; what they say is not trusted either way.
+            let rules = VisitRules {
+                plain_http: PlainHttp::Allowed,
+                extra_roots: environment::extra_roots().into_iter().map(ExtraRoots::File).collect(),
+                ..VisitRules::default()
+            };
+            tools.push(Arc::new(WebFetch::new(Visitor::new(rules)?, artifacts.clone())));
+        }
         if let Some(skills) = skills {
             tools.push(Arc::new(LoadSkill::new(skills.clone())));
             tools.push(Arc::new(ReadSkillResource::new(skills.clone())));
