@@ -275,6 +275,31 @@ fn a_journal_that_ends_anywhere_can_be_gone_on_with() {
     }
 }
 
+/// A process that is killed while it writes a file leaves the draft of it beside the file.
+#[test]
+fn what_an_interrupted_write_left_beside_a_file_is_removed() {
+    let write = json!({"tool": "write_file", "args": {"path": "notes", "content": "new"}});
+    let place = AgentPlace::new(&script(&[json!({"calls": [write]}), json!({"say": "Done."})]));
+    let ran = finish(place.exec(&[]));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let run = place.run();
+    let whole = fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    let end = whole.find(r#""kind":"call_started""#).unwrap();
+    let end = end + whole[end..].find('\n').unwrap() + 1;
+    fs::write(run.join("journal.jsonl"), &whole[..end]).unwrap();
+    // Of a process that is gone, of this one, and no draft at all.
+    let this = fs::read_to_string("/proc/self/stat").unwrap();
+    let start = this.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
+    let alive = format!(".fullsend-{}-{start}-0.tmp", std::process::id());
+    for name in [".fullsend-1-1-0.tmp", &alive, ".fullsend-mine.tmp"] {
+        fs::write(place.workspace().join(name), "").unwrap();
+    }
+    let ran = finish(place.resume(&run, &[]));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let left: Vec<String> = place.files().into_iter().map(|(name, _)| name.display().to_string()).collect();
+    assert_eq!(left, [alive.as_str(), ".fullsend-mine.tmp", "notes"]);
+}
+
 #[test]
 fn a_damaged_journal_is_refused_with_the_line() {
     let place = done();
