@@ -9,6 +9,7 @@ mod resume;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fullsend_flow::{Label, LabelId, LabelTable};
 use fullsend_model::{Completion, Conversation, Message, ModelClient, ModelError, ModelRequest, Progress};
@@ -26,6 +27,9 @@ use crate::structured::StructuredResult;
 use crate::tool::ToolFault;
 use crate::toolbox::Toolbox;
 use crate::workspace::CurrentDir;
+
+/// How long the end of a run waits for what goes on beside it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What one run works with.
 #[derive(Debug)]
@@ -136,12 +140,21 @@ impl<'w> Engine<'w> {
         Ok(())
     }
 
-    /// Runs to the end, or until `stop` is ready: its number is that of the signal. Whatever happens is on record.
-    pub async fn run(mut self, stop: impl Future<Output = i32>) -> Finished {
+    /// Runs to the end, or until `stop` is ready: its number is that of the signal. Whatever happens is on record. What goes
+    /// on `beside` the run and belongs to its record is waited for, though not for long.
+    pub async fn run(
+        mut self,
+        stop: impl Future<Output = i32>,
+        beside: impl Future<Output = ()>,
+    ) -> Finished {
         let ended = tokio::select! {
             biased;
             signal = stop => Ok(stopped(signal)),
-            ended = self.drive() => ended,
+            ended = async {
+                let ended = self.drive().await;
+                let _nothing_depends_on_it = tokio::time::timeout(PATIENCE, beside).await;
+                ended
+            } => ended,
         };
         self.conclude(ended)
     }

@@ -125,9 +125,8 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
             engine
         }
     };
-    let finished = engine.run(async { signals.ending().await }).await;
+    let finished = engine.run(async { signals.ending().await }, async { drop(warm_up.await) }).await;
     display.end();
-    warm_up.abort();
     // Nothing is lost when the sandbox cannot be taken down: it is swept by the next run.
     let _swept_later = started.execution.end().await;
     Ok(finished)
