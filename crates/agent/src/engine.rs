@@ -127,8 +127,15 @@ impl<'w> Engine<'w> {
         }
     }
 
-    /// Says what a run begins with.
+    /// Says what a run begins with, and that this was all.
     pub fn open(&mut self, opening: Vec<Opening>) -> Result<(), RunError> {
+        self.tell_model(opening)?;
+        self.parts.store.append(&Row::Opened)?;
+        Ok(())
+    }
+
+    /// Says something that is not the model's.
+    fn tell_model(&mut self, opening: Vec<Opening>) -> Result<(), RunError> {
         for Opening { kept, label, rows } in opening {
             for row in &rows {
                 self.parts.store.append(row)?;

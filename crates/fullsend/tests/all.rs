@@ -7,6 +7,9 @@
 )]
 
 mod suite {
+    mod agent_crashes;
+    mod agent_place;
+    mod agent_resume;
     mod cache;
     mod definitions;
     mod doctor;

@@ -36,6 +36,8 @@ pub(super) fn choose(args: &ModelArgs, recorded: &OnRecord) -> Result<ChosenMode
     let of_environment = || environment::agent_option("MODEL").map(|(_, value)| value);
     let name = args.model.clone().or_else(|| recorded.model.clone()).or_else(of_environment);
     if let Some(path) = replayed(args, recorded) {
+        // A run may be gone on with from another directory.
+        let path = std::path::absolute(&path).unwrap_or(path);
         let client = Replay::open(&path)?;
         let name = name.unwrap_or_else(|| "replay".to_owned());
         return Ok(ChosenModel {
