@@ -105,7 +105,7 @@ fn arguments_that_cannot_be_used_are_explained_and_nothing_is_done() {
 fn tools_that_are_none_and_tools_that_are_not_allowed_are_refused_for_what_they_are() {
     let Some(target) = Target::new(test_name!()) else { return };
     let unknown =
-        ["", "Bash", "bash ", "bash\0", "../bash", "bash\n", "functions.bash", "rm -rf /", "\u{202e}hsab"];
+        ["Bash", "bash ", "bash\0", "../bash", "bash\n", "functions.bash", "rm -rf /", "\u{202e}hsab"];
     let denied = ["bash", "write_file", "web_fetch"];
     let names = unknown.iter().chain(&denied);
     let calls: Vec<Value> =

@@ -69,7 +69,7 @@ fn commands_see_neither_the_key_nor_the_home_of_the_host() {
     // The text looked for is put together in the command, or the command would find itself.
     let (front, back) = CANARY.split_at(10);
     let search = format!(
-        "word={front}; word=$word{back}; env | grep -c \"$word\"; \
+        "word={front}; word=${{word}}{back}; env | grep -c \"$word\"; \
          cat /proc/[0-9]*/environ /proc/[0-9]*/task/*/environ 2>/dev/null | grep -ac \"$word\"; \
          grep -rlsaF \"$word\" /workspace /tmp /home /mnt /run /var /etc /dev/shm 2>/dev/null | wc -l"
     );
@@ -129,6 +129,6 @@ fn a_workspace_that_is_deleted_leaves_a_run_that_goes_on() {
         bash("cat /workspace/new"),
     ]);
     assert_eq!(results[0]["stdout"], "");
-    assert_eq!(results[1]["error"]["code"], "not_found", "{}", results[1]);
+    assert_eq!(results[1]["error"]["code"], "file_not_found", "{}", results[1]);
     assert_eq!(results[3]["stdout"], "again\n", "{}", results[3]);
 }

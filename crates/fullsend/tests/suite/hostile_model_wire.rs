@@ -54,8 +54,8 @@ fn ten_megabytes_of_arguments_are_refused_for_their_length_and_not_sent_back() {
 #[test]
 fn a_name_or_an_id_without_end_is_not_repeated() {
     let Some(target) = Target::new(test_name!()) else { return };
-    let long = "n".repeat(5 << 20);
-    let events = [gateway_call(0, &long, &long, "{}"), finished("tool_calls")];
+    let long = "n".repeat(3 << 20);
+    let events = [gateway_call(0, &long, &long, "{}"), gateway_call(1, "", "", "{}"), finished("tool_calls")];
     let gateway = ScriptedGateway::sequence(vec![GatewayReply::events(&events), done()]);
     let ended = target.ask(&gateway, &[]);
     assert_eq!((ended.ran.code, &ended.results()[0]["reason"]), (Some(0), &json!("unknown-tool")));

@@ -62,7 +62,13 @@ impl Target {
 
     /// Runs a script of turns.
     pub(crate) fn play(&self, turns: &Value, options: &[&str]) -> Ended {
-        self.place.write("model.yaml", json!({"turns": turns}).to_string());
+        // JSON is YAML once nothing in it needs to be escaped.
+        let escaped = |letter: char| match letter.is_ascii() {
+            true => letter.to_string(),
+            false => format!("\\u{:04x}", u32::from(letter)),
+        };
+        let script: String = json!({"turns": turns}).to_string().chars().map(escaped).collect();
+        self.place.write("model.yaml", script);
         self.run(&[&["--replay", "model.yaml"], options].concat())
     }
 
@@ -218,13 +224,14 @@ fn answered_once(rows: &[Value]) {
     assert!(count("call_started") <= answers.len());
 }
 
+/// What vanishes meanwhile is not there.
 fn no_file_has_the_canary(directory: &Path) {
-    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
-        let kind = entry.file_type().unwrap();
-        if kind.is_dir() {
+    for entry in fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok) {
+        let Ok(status) = fs::symlink_metadata(entry.path()) else { continue };
+        if status.is_dir() {
             no_file_has_the_canary(&entry.path());
-        } else if kind.is_file() && entry.metadata().unwrap().len() < 64 << 20 {
-            let bytes = fs::read(entry.path()).unwrap();
+        } else if status.is_file() && status.len() < 64 << 20 {
+            let bytes = fs::read(entry.path()).unwrap_or_default();
             let found = bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes());
             assert!(!found, "{}", entry.path().display());
         }
