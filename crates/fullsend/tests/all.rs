@@ -15,6 +15,11 @@ mod suite {
     mod doctor;
     mod forge_place;
     mod hook;
+    mod hostile_model;
+    mod hostile_model_commands;
+    mod hostile_model_files;
+    mod hostile_model_wire;
+    mod hostile_run;
     mod init;
     mod lint;
     mod locking;
