@@ -14,6 +14,7 @@ mod resolve;
 mod samples;
 mod sandbox;
 mod startup;
+mod turns;
 
 use std::path::PathBuf;
 
@@ -62,9 +63,14 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "guard", run: guard::run },
     Benchmark { name: "hook", run: hook::run },
     Benchmark { name: "guard-corpus", run: guard_corpus::run },
+    Benchmark { name: "turns", run: turns::run },
 ];
 
 fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    if let (Some(turns::FLOOR), Some(url)) = (arguments.next().as_deref(), arguments.next()) {
+        return turns::floor(&url);
+    }
     let cli = Cli::parse();
     let fullsend = match cli.binary {
         Some(binary) => binary,

@@ -1,6 +1,6 @@
 //! The loop: ask the model, make the calls it asks for, until it has nothing more to ask or a budget is used up.
 //!
-//! Everything that enters the conversation passes [`Engine::say`], and every call passes the gate in `calls`. Both write
+//! Everything that enters the conversation passes `Engine::say`, and every call passes the gate in `calls`. Both write
 //! to the journal before anything follows from it.
 
 mod calls;

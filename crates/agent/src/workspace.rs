@@ -3,7 +3,7 @@
 //! Tools name files by the paths that commands in the sandbox see. The files are opened on the host, where a command
 //! that is still running may swap any name for a link at any moment, and where the records of the run lie beside the
 //! work. So nothing here opens a path: [`Workspace`] holds a handle of each mount and goes down from it one name at a
-//! time ([`reach`]), and every directory on the way is compared with the reserved ones by identity, not by spelling.
+//! time (`reach`), and every directory on the way is compared with the reserved ones by identity, not by spelling.
 
 mod current_dir;
 mod host_mount;

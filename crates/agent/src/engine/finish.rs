@@ -5,7 +5,7 @@ use fullsend_model::{FinishReason, Message};
 
 use super::{Engine, RunError};
 use crate::store::{EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Row, TerminalReason};
-use crate::structured::StructuredOutcome;
+use crate::structured::{StructuredOutcome, StructuredResult};
 
 /// How often in a row the model is told to go on after an answer that was cut off.
 const MOST_NUDGES: u32 = 3;
@@ -50,12 +50,12 @@ impl Engine<'_> {
         if *finish == FinishReason::ContentFilter && self.answer.is_empty() {
             return self.failed("the gateway withheld the answer").map(Some);
         }
-        if let Some(problem) = self.structured_problem() {
-            if self.repairs < self.parts.budget.limits().repairs {
-                self.repairs += 1;
-                self.nudge(turn, &problem)?;
-                return Ok(None);
-            }
+        if self.repairs < self.parts.budget.limits().repairs
+            && let Some(problem) = self.structured_problem()
+        {
+            self.repairs += 1;
+            self.nudge(turn, &problem)?;
+            return Ok(None);
         }
         Ok(Some(Ending {
             status: EndStatus::Completed,
@@ -93,8 +93,7 @@ impl Engine<'_> {
             Ok(ending) => (ending, None),
             Err(error) => (self.broken(&error), Some(error)),
         };
-        let structured =
-            self.parts.structured.as_ref().map(super::super::structured::StructuredResult::check);
+        let structured = self.parts.structured.as_ref().map(StructuredResult::check);
         let unrecorded = self.parts.store.end(&ending).err();
         Finished {
             ending,

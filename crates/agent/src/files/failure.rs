@@ -1,8 +1,10 @@
 //! Answers that say why a file tool did not do what was asked.
 
+use fullsend_flow::Label;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::workspace_label;
 use crate::tool::{Shown, ToolFailure, ToolOutput};
 use crate::workspace::{FileProblem, PathProblem, SandboxPath};
 
@@ -134,7 +136,7 @@ impl Failure {
         ToolOutput {
             record: json!({ "outputId": output_id, "path": path, "ok": false, "error": error }),
             model_view: None,
-            label: fullsend_flow::Label::untrusted(),
+            label: self.path.as_ref().map_or_else(Label::untrusted, workspace_label),
             images: Vec::new(),
             failure: Some(failure),
             shown,

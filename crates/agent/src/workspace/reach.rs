@@ -128,14 +128,17 @@ impl Walk<'_> {
             Err(errno) => return Err(errno.into()),
         };
         let stat = rustix::fs::fstat(&handle)?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => self.enter(handle, &stat).map(|()| None),
-            FileType::Symlink => self.follow(&handle).map(|()| None),
-            kind if self.names.is_empty() => {
-                Ok(self.held.pop().map(|parent| Reached::Entry { parent, name, kind }))
-            }
-            _ => Err(FileProblem::NotADirectory),
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        if kind == FileType::Directory {
+            return self.enter(handle, &stat).map(|()| None);
         }
+        if kind == FileType::Symlink {
+            return self.follow(&handle).map(|()| None);
+        }
+        if !self.names.is_empty() {
+            return Err(FileProblem::NotADirectory);
+        }
+        Ok(self.held.pop().map(|parent| Reached::Entry { parent, name, kind }))
     }
 
     fn enter(&mut self, handle: OwnedFd, stat: &Stat) -> Result<(), FileProblem> {

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{AtFlags, Dir, FileType, OFlags};
+use rustix::io::Errno;
 
 use super::open::open_regular;
 use super::reach::{Identity, open_directory};
@@ -141,16 +142,22 @@ impl Walk<'_> {
                 self.end.stopped = true;
                 return;
             }
-            match opened {
-                Some(_) if self.levels.len() >= self.plan.depth => {}
-                Some(Ok(handle)) if self.levels.len() < DEEPEST => {
-                    if self.enter(handle, format!("{path}/")).is_err() {
-                        self.end.unread += 1;
-                    }
-                }
-                Some(_) => self.end.unread += 1,
-                None => {}
+            if let Some(opened) = opened
+                && self.levels.len() < self.plan.depth
+            {
+                self.descend(opened, &path);
             }
+        }
+    }
+
+    /// Goes into a directory, or counts it where that is not possible.
+    fn descend(&mut self, opened: Result<OwnedFd, Errno>, path: &str) {
+        let entered = match opened {
+            Ok(handle) if self.levels.len() < DEEPEST => self.enter(handle, format!("{path}/")).is_ok(),
+            Ok(_) | Err(_) => false,
+        };
+        if !entered {
+            self.end.unread += 1;
         }
     }
 
@@ -206,11 +213,12 @@ impl Walk<'_> {
 
 /// The kind of an entry; asked for where the directory does not tell.
 fn kind_of(directory: &OwnedFd, entry: &rustix::fs::DirEntry) -> FileType {
-    match entry.file_type() {
-        FileType::Unknown => rustix::fs::statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
-            .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
-        known => known,
+    let told = entry.file_type();
+    if told != FileType::Unknown {
+        return told;
     }
+    rustix::fs::statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)
+        .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode))
 }
 
 /// The rules in the ignore files of a directory. Files that cannot be read or understood count as absent.

@@ -5,6 +5,7 @@ mod display;
 mod model;
 mod report;
 mod scene;
+mod wanted;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +22,8 @@ use fullsend_origin::Sha256Digest;
 
 use self::display::Display;
 use self::model::{ChosenModel, OnRecord};
-use self::scene::{Scene, Wanted};
+use self::scene::Scene;
+use self::wanted::Wanted;
 use super::sandbox::signals::Signals;
 use crate::cli::{AgentExecArgs, AgentLimitArgs, AgentResumeArgs, OutputMode, ResultArgs};
 use crate::exit::Exit;

@@ -73,7 +73,8 @@ fn word(value: impl serde::Serialize) -> Result<String> {
 fn summary(finished: &Finished) -> Result<String> {
     let mut lines = Vec::new();
     // On a terminal the answer was seen as it came.
-    if !finished.answer.is_empty() && !(io::stdout().is_terminal() && io::stderr().is_terminal()) {
+    let seen = io::stdout().is_terminal() && io::stderr().is_terminal();
+    if !seen && !finished.answer.is_empty() {
         lines.push(harmless(&finished.answer));
         lines.push(String::new());
     }

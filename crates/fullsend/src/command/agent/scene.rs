@@ -11,7 +11,6 @@ use fullsend_agent::budget::Limits;
 use fullsend_agent::engine::Opening;
 use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
-use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::prompt::{PromptParts, system_prompt};
 use fullsend_agent::store::{
     ImageAttachment, KeptMessage, MountAccess, Recorded, RecordedGateway, RecordedLimits, RecordedMount,
@@ -20,149 +19,29 @@ use fullsend_agent::store::{
 use fullsend_agent::structured::StructuredResult;
 use fullsend_agent::tool::Tool;
 use fullsend_agent::toolbox::Toolbox;
-use fullsend_agent::tools::{Bash, BashLimits, LoadSkill, ReadSkillResource, SkillScript, SkillSet};
+use fullsend_agent::tools::{
+    Bash, BashLimits, LoadSkill, ReadSkillResource, SkillScript, SkillSet, WebFetch,
+};
 use fullsend_agent::wiring::SharedDirectory;
-use fullsend_agent::workspace::{Access, CurrentDir, HostMount, SandboxPath, Workspace, WorkspacePlan};
+use fullsend_agent::workspace::{Access, CurrentDir, SandboxPath, Workspace, WorkspacePlan};
+use fullsend_fetch::get::ExtraRoots;
+use fullsend_fetch::get::visit::{PlainHttp, VisitRules, Visitor};
 use fullsend_flow::Label;
 use fullsend_guard::SystemClock;
 use fullsend_origin::Sha256Digest;
 use fullsend_sandbox::{DockerBackend, DockerConfig, NetworkPolicy, SandboxBackend};
 use fullsend_skills::record::ActivationSource;
-use fullsend_skills::{AllowedScript, Registry, SkillRoot, preload_message};
-use serde_json::Value;
+use fullsend_skills::{Registry, SkillRoot, preload_message};
 
-use super::absolute;
 use super::model::ChosenModel;
-use crate::cli::{AgentExecArgs, OutputMode, PromptRoleName, TOOLS};
+use super::wanted::{SCHEMA, Wanted};
+use crate::cli::AgentExecArgs;
 use crate::command::sandbox::backend;
 use crate::environment;
 use crate::output::Advice;
 
-/// Runs are kept here, below the workspace, unless something else is said.
-const ARTIFACTS: &str = ".fullsend-artifacts";
-/// The schema of the structured result, among the artifacts.
-const SCHEMA: &str = "structured-result-schema.json";
-/// Tools that have to be asked for.
-const NOT_BY_DEFAULT: [&str; 2] = ["web_fetch", "run_skill_script"];
 /// Tools that make no sense without skills.
 const OF_SKILLS: [&str; 3] = ["load_skill", "read_skill_resource", "run_skill_script"];
-
-/// What a run is asked to be.
-#[derive(Debug)]
-pub(super) struct Wanted {
-    workspace: PathBuf,
-    cwd: Option<PathBuf>,
-    focus: Option<PathBuf>,
-    mounts: Vec<HostMount>,
-    artifact_root: PathBuf,
-    image: Option<String>,
-    runtime: Option<String>,
-    hosts: BTreeSet<String>,
-    tools: BTreeSet<String>,
-    scripts: Vec<AllowedScript>,
-    mode: FlowMode,
-    role: PromptRole,
-    skills_roots: Vec<PathBuf>,
-    preload: Vec<String>,
-    catalogue: bool,
-    structured: Option<(PathBuf, Value)>,
-    system_prompt: Option<String>,
-    operator: bool,
-}
-
-impl Wanted {
-    /// What the command line and the environment ask for.
-    pub(super) fn of(args: &AgentExecArgs, current: &Path) -> Result<Self> {
-        let place = &args.place;
-        let workspace = absolute(place.workspace.as_deref().unwrap_or(Path::new(".")), current);
-        let workspace = workspace
-            .canonicalize()
-            .with_context(|| format!("the workspace `{}` cannot be used", workspace.display()))?;
-        let artifact_root = place.artifact_root.as_deref().map(|root| absolute(root, current));
-        let mut mounts =
-            place.host_mount.iter().map(|spec| spec.parse()).collect::<Result<Vec<HostMount>, _>>()?;
-        if let Some(fabric) = &place.fabric_mount {
-            mounts.push(HostMount {
-                name: "fabric".to_owned(),
-                source: fabric.clone(),
-                target: SandboxPath::absolute("/fabric")?,
-                access: Access::Writable,
-            });
-        }
-        let option = |given: &Option<String>, name: &str| {
-            given.clone().or_else(|| environment::agent_option(name).map(|(_, value)| value))
-        };
-        let mut skills = args.skills.skill.clone();
-        skills.retain(|name| !name.trim().is_empty());
-        Ok(Self {
-            artifact_root: artifact_root.unwrap_or_else(|| workspace.join(ARTIFACTS)),
-            cwd: place.cwd.clone(),
-            focus: place.focus_root.clone(),
-            mounts,
-            image: option(&place.sandbox_image, "SANDBOX_IMAGE"),
-            runtime: option(&place.sandbox_docker_runtime, "SANDBOX_DOCKER_RUNTIME"),
-            hosts: place.allow_host.iter().cloned().collect(),
-            tools: tools_of(args),
-            scripts: args
-                .skills
-                .allow_skill_script
-                .iter()
-                .map(|text| text.parse())
-                .collect::<Result<_, _>>()?,
-            mode: mode_of(args)?,
-            role: role_of(args.prompt_slot_role),
-            skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
-            preload: skills,
-            catalogue: !args.skills.no_skill_catalog,
-            structured: structured_of(args, &workspace, current)?,
-            system_prompt: args.system_prompt.clone(),
-            operator: args.result.output_mode == OutputMode::Operator,
-            workspace,
-        })
-    }
-
-    /// What is on record of a run, with what is asked for less.
-    fn on_record(args: &AgentExecArgs, recorded: &RecordedSettings, store: &RunStore) -> Result<Self> {
-        let mounts = recorded.mounts.iter().enumerate().map(|(number, mount)| -> Result<HostMount> {
-            Ok(HostMount {
-                name: format!("mount-{}", number + 1),
-                source: mount.host.clone(),
-                target: SandboxPath::absolute(&mount.sandbox)?,
-                access: match mount.access {
-                    MountAccess::ReadOnly => Access::ReadOnly,
-                    MountAccess::ReadWrite => Access::Writable,
-                },
-            })
-        });
-        let schema = match &recorded.structured_result {
-            Some(result) => Some((result.path.clone(), read_json(&store.run_dir().join(SCHEMA))?)),
-            None => None,
-        };
-        let given = &args.permission.allow_tool;
-        let artifact_root = store.run_dir().parent().unwrap_or(Path::new("/")).to_owned();
-        let asked_mode = args.permission.cfc_enforcement_mode.as_deref().map(parse_mode).transpose()?;
-        Ok(Self {
-            workspace: recorded.workspace.clone(),
-            cwd: None,
-            focus: None,
-            mounts: mounts.collect::<Result<_>>()?,
-            artifact_root,
-            image: recorded.sandbox.image.clone(),
-            runtime: args.place.sandbox_docker_runtime.clone(),
-            hosts: recorded.sandbox.network_hosts.clone(),
-            tools: if given.is_empty() { recorded.tools.clone() } else { given.iter().cloned().collect() },
-            scripts: recorded.skill_scripts.iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
-            mode: asked_mode.unwrap_or(recorded.flow_mode),
-            role: recorded.prompt_role,
-            skills_roots: recorded.skills_roots.iter().map(|root| root.path.clone()).collect(),
-            preload: Vec::new(),
-            catalogue: true,
-            structured: schema,
-            system_prompt: None,
-            operator: args.result.output_mode == OutputMode::Operator,
-        })
-    }
-}
 
 /// Where a run takes place.
 #[derive(Debug)]
@@ -396,6 +275,15 @@ impl Scene {
             Arc::new(EditFile::new(workspace(), current.clone())),
             Arc::new(WriteFile::new(workspace(), current.clone())),
         ];
+        if self.offers("web_fetch") {
+            // Pages of the web are what it is for, also those without TLS; what they say is not trusted either way.
+            let rules = VisitRules {
+                plain_http: PlainHttp::Allowed,
+                extra_roots: environment::extra_roots().into_iter().map(ExtraRoots::File).collect(),
+                ..VisitRules::default()
+            };
+            tools.push(Arc::new(WebFetch::new(Visitor::new(rules)?, artifacts.clone())));
+        }
         if let Some(skills) = skills {
             tools.push(Arc::new(LoadSkill::new(skills.clone())));
             tools.push(Arc::new(ReadSkillResource::new(skills.clone())));
@@ -528,62 +416,4 @@ fn make_artifact_root(root: &Path) -> Result<()> {
     let told = || format!("cannot make the directory for runs, `{}`", root.display());
     fs::DirBuilder::new().recursive(true).mode(0o700).create(root).with_context(told)?;
     fs::write(root.join(".gitignore"), "*\n").with_context(told)
-}
-
-fn tools_of(args: &AgentExecArgs) -> BTreeSet<String> {
-    let given = &args.permission.allow_tool;
-    if given.is_empty() {
-        let usual = TOOLS.into_iter().filter(|tool| !NOT_BY_DEFAULT.contains(tool));
-        return usual.map(str::to_owned).collect();
-    }
-    given.iter().cloned().collect()
-}
-
-fn role_of(name: PromptRoleName) -> PromptRole {
-    match name {
-        PromptRoleName::DirectCommand => PromptRole::DirectCommand,
-        PromptRoleName::Context => PromptRole::Context,
-        PromptRoleName::Quote => PromptRole::Quote,
-    }
-}
-
-fn mode_of(args: &AgentExecArgs) -> Result<FlowMode> {
-    let of_environment = || {
-        let (_, value) = environment::agent_option("CFC_ENFORCEMENT_MODE").or_else(environment::cfc_mode)?;
-        Some(value)
-    };
-    let mode = args.permission.cfc_enforcement_mode.clone().or_else(of_environment);
-    mode.as_deref().map_or(Ok(FlowMode::default()), parse_mode)
-}
-
-fn parse_mode(text: &str) -> Result<FlowMode> {
-    let known = FlowMode::ALL.into_iter().find(|mode| mode.as_str() == text);
-    let names: Vec<&str> = FlowMode::ALL.into_iter().map(FlowMode::as_str).collect();
-    Ok(known.ok_or_else(|| {
-        Advice::new(
-            format!("`{text}` is no mode of information flow"),
-            format!("use one of {}", names.join(", ")),
-        )
-    })?)
-}
-
-fn structured_of(args: &AgentExecArgs, workspace: &Path, current: &Path) -> Result<Option<(PathBuf, Value)>> {
-    let result = &args.result;
-    let Some(path) = &result.structured_result_path else { return Ok(None) };
-    let schema = match (&result.structured_result_schema, &result.structured_result_schema_file) {
-        (Some(text), None) => {
-            serde_json::from_str(text).context("the schema of the structured result is not JSON")?
-        }
-        (None, Some(file)) => read_json(&absolute(file, current))?,
-        _ => bail!(Advice::new(
-            "a structured result needs a schema",
-            "give one of `--structured-result-schema JSON` and `--structured-result-schema-file FILE`"
-        )),
-    };
-    Ok(Some((workspace.join(path), schema)))
-}
-
-fn read_json(path: &Path) -> Result<Value> {
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", path.display()))
 }

@@ -1,0 +1,224 @@
+//! The built-in agent: what a turn with one sandboxed command costs, against a bare loop of the same requests and commands.
+//!
+//! Both sides talk to the same gateway, which answers at once. The floor is this program itself in a hidden mode: it sends the
+//! growing conversation and runs the command with `sh -c`, and does nothing else. Processor time is that of the whole tree of
+//! processes, because seconds depend on what else the machine does.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use fullsend_testkit::gateway::{GatewayReply, GatewayRequest, GatewayScript, ScriptedGateway, ShellTurns};
+use serde_json::{Value, json};
+
+use crate::Setting;
+
+/// How many turns with a command.
+const TURNS: [usize; 4] = [10, 100, 400, 500];
+const MOST_RUNS: u32 = 3;
+/// What the fastest agent of its kind takes for a turn, in milliseconds of processor time: measured on the same work with the
+/// same gateway, 10 to 100 turns.
+const FASTEST_PEER_MS: f64 = 12.3;
+/// The hidden mode of this program.
+pub(crate) const FLOOR: &str = "--floor-of-turns";
+
+/// What a run used.
+#[derive(Clone, Copy, Debug, Default)]
+struct Used {
+    cpu: Duration,
+    wall: Duration,
+    rss_kb: u64,
+    first_request: Duration,
+}
+
+/// Measures both and prints the table.
+pub(crate) fn run(setting: &Setting) -> Result<()> {
+    let runs = setting.runs.min(MOST_RUNS);
+    let mut rows: Vec<(&str, Vec<Used>)> = Vec::new();
+    let this = std::env::current_exe()?;
+    let floor = |turns| {
+        measure(turns, runs, |url, _| {
+            let mut command = Command::new(&this);
+            command.args([FLOOR, url]);
+            command
+        })
+    };
+    let agent = |turns| {
+        measure(turns, runs, |url, directory| {
+            let mut command = Command::new(&setting.fullsend);
+            command.args(["exec", "--prompt", "count", "--output-mode", "batch", "--model", "mock"]);
+            command.args(["--gateway-auth-mode", "none", "--gateway-base-url", url]);
+            command.args(["--max-model-turns", "1000", "--workspace"]).arg(directory);
+            command
+        })
+    };
+    rows.push(("floor", TURNS.iter().map(|turns| floor(*turns)).collect::<Result<_>>()?));
+    rows.push(("fullsend exec", TURNS.iter().map(|turns| agent(*turns)).collect::<Result<_>>()?));
+    print(&rows);
+    Ok(())
+}
+
+fn print(rows: &[(&str, Vec<Used>)]) {
+    println!(
+        "{:<16} {:>10} {:>10} {:>10} {:>12} {:>12} {:>8} {:>12} {:>10}",
+        "", "CPU s 10", "100", "500", "ms 10→100", "ms 400→500", "RSS MB", "1st req ms", "wall s 500"
+    );
+    let mut turn = Vec::new();
+    for (name, used) in rows {
+        let [ten, hundred, four, five] = used.as_slice() else { continue };
+        let each = |from: &Used, to: &Used, turns: f64| {
+            (to.cpu.as_secs_f64() - from.cpu.as_secs_f64()) * 1000.0 / turns
+        };
+        let (early, late) = (each(ten, hundred, 90.0), each(four, five, 100.0));
+        println!(
+            "{name:<16} {:>10.3} {:>10.3} {:>10.3} {early:>12.2} {late:>12.2} {:>8.1} {:>12.1} {:>10.2}",
+            ten.cpu.as_secs_f64(),
+            hundred.cpu.as_secs_f64(),
+            five.cpu.as_secs_f64(),
+            five.rss_kb as f64 / 1024.0,
+            ten.first_request.as_secs_f64() * 1000.0,
+            five.wall.as_secs_f64(),
+        );
+        turn.push((early, late));
+    }
+    if let [(floor, _), (early, late)] = turn.as_slice() {
+        println!("{:<16} {:.2}x the floor, 10→100 turns", "ratio", early / floor);
+        println!("{:<16} {:.2}x late turns to early ones", "", late / early);
+        println!(
+            "{:<16} 1/{:.1} of the fastest peer ({FASTEST_PEER_MS} ms a turn)",
+            "",
+            FASTEST_PEER_MS / early
+        );
+    }
+}
+
+/// The middle of several runs.
+fn measure(turns: usize, runs: u32, command: impl Fn(&str, &Path) -> Command) -> Result<Used> {
+    let mut used = (0..runs).map(|_| once(turns, &command)).collect::<Result<Vec<_>>>()?;
+    used.sort_unstable_by_key(|used| used.cpu);
+    used.get(used.len() / 2).copied().context("no run")
+}
+
+/// Answers like [`ShellTurns`], and remembers when it was first asked.
+struct Stopwatch {
+    turns: ShellTurns,
+    first: Arc<Mutex<Option<Instant>>>,
+}
+
+impl GatewayScript for Stopwatch {
+    fn reply(&self, request: &GatewayRequest) -> GatewayReply {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+        self.turns.reply(request)
+    }
+}
+
+fn once(turns: usize, command: &impl Fn(&str, &Path) -> Command) -> Result<Used> {
+    let first = Arc::new(Mutex::new(None));
+    let gateway = ScriptedGateway::start(Stopwatch { turns: ShellTurns::new(turns), first: first.clone() });
+    let directory = tempfile::tempdir()?;
+    let start = Instant::now();
+    let before = children();
+    let mut child =
+        command(&gateway.url(), directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let pid = child.id();
+    // The peak can only be read as long as the process is there.
+    let watcher = std::thread::spawn(move || {
+        let mut peak = 0;
+        while let Some(seen) = peak_rss(pid) {
+            peak = seen.max(peak);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        peak
+    });
+    let (mut stdout, mut stderr) = (String::new(), String::new());
+    child.stdout.take().context("no output")?.read_to_string(&mut stdout)?;
+    child.stderr.take().context("no output")?.read_to_string(&mut stderr)?;
+    let status = child.wait()?;
+    let wall = start.elapsed();
+    let peak = watcher.join().unwrap_or_default();
+    ensure!(status.success() && stdout.trim() == "done", "the run failed ({status}): {stdout}{stderr}");
+    let first = first.lock().unwrap_or_else(PoisonError::into_inner).context("no request was made")?;
+    Ok(Used {
+        cpu: children().saturating_sub(before),
+        wall,
+        rss_kb: peak,
+        first_request: first.duration_since(start),
+    })
+}
+
+/// The most memory a process has had, as long as it has not ended.
+fn peak_rss(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}
+
+/// The processor time of all processes that were waited for.
+fn children() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after = text.rsplit_once(')').map(|(_, after)| after).unwrap_or_default();
+    let field =
+        |number: usize| after.split_whitespace().nth(number).and_then(|text| text.parse::<u64>().ok());
+    // Fields 16 and 17 of the file, counted from the one after the name.
+    let ticks = field(13).unwrap_or_default() + field(14).unwrap_or_default();
+    Duration::from_millis(ticks * 10)
+}
+
+/// The bare loop: sends the conversation, runs the command, until there is no call.
+pub(crate) fn floor(url: &str) -> Result<()> {
+    let address = url.strip_prefix("http://").context("not an http URL")?;
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    let mut messages = json!({"role": "user", "content": "count"}).to_string();
+    loop {
+        let body = format!(r#"{{"model":"mock","stream":true,"messages":[{messages}]}}"#);
+        write!(
+            stream,
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        )?;
+        let Some((id, arguments)) = answer(&mut stream)? else { break };
+        let input: Value = serde_json::from_str(&arguments)?;
+        let line = input.get("command").and_then(Value::as_str).context("no command")?;
+        let ran = Command::new("/bin/sh").args(["-c", line]).output()?;
+        let result = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let call =
+            json!({"id": id, "type": "function", "function": {"name": "bash", "arguments": arguments}});
+        messages += &format!(",{}", json!({"role": "assistant", "content": "", "tool_calls": [call]}));
+        messages += &format!(",{}", json!({"role": "tool", "tool_call_id": id, "content": result}));
+    }
+    println!("done");
+    Ok(())
+}
+
+/// The call that an answer asks for.
+fn answer(stream: &mut TcpStream) -> Result<Option<(String, String)>> {
+    let mut reader = BufReader::new(stream);
+    let mut call = None;
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if reader.read_line(&mut line)? == 0 {
+            bail!("the gateway has closed the connection");
+        }
+        let text = line.trim();
+        if text == "0" {
+            // The last chunk, and the empty line after it.
+            line.clear();
+            reader.read_line(&mut line)?;
+            return Ok(call);
+        }
+        let Some(data) = text.strip_prefix("data: ") else { continue };
+        let Ok(event) = serde_json::from_str::<Value>(data) else { continue };
+        if let Some(found) = event.pointer("/choices/0/delta/tool_calls/0") {
+            let text =
+                |path: &str| found.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+            call = Some((text("/id"), text("/function/arguments")));
+        }
+    }
+}

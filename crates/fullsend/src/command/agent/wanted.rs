@@ -1,0 +1,203 @@
+//! What a run is asked to be, by the command line and the environment, or by its record.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use fullsend_agent::gate::{FlowMode, PromptRole};
+use fullsend_agent::store::{MountAccess, RecordedSettings, RunStore};
+use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
+use fullsend_skills::AllowedScript;
+use serde_json::Value;
+
+use super::absolute;
+use crate::cli::{AgentExecArgs, OutputMode, PromptRoleName, TOOLS};
+use crate::environment;
+use crate::output::Advice;
+
+/// Runs are kept here, below the workspace, unless something else is said.
+const ARTIFACTS: &str = ".fullsend-artifacts";
+/// The schema of the structured result, among the artifacts.
+pub(super) const SCHEMA: &str = "structured-result-schema.json";
+/// Tools that have to be asked for.
+const NOT_BY_DEFAULT: [&str; 2] = ["web_fetch", "run_skill_script"];
+
+/// What a run is asked to be.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) workspace: PathBuf,
+    pub(super) cwd: Option<PathBuf>,
+    pub(super) focus: Option<PathBuf>,
+    pub(super) mounts: Vec<HostMount>,
+    pub(super) artifact_root: PathBuf,
+    pub(super) image: Option<String>,
+    pub(super) runtime: Option<String>,
+    pub(super) hosts: BTreeSet<String>,
+    pub(super) tools: BTreeSet<String>,
+    pub(super) scripts: Vec<AllowedScript>,
+    pub(super) mode: FlowMode,
+    pub(super) role: PromptRole,
+    pub(super) skills_roots: Vec<PathBuf>,
+    pub(super) preload: Vec<String>,
+    pub(super) catalogue: bool,
+    pub(super) structured: Option<(PathBuf, Value)>,
+    pub(super) system_prompt: Option<String>,
+    pub(super) operator: bool,
+}
+
+impl Wanted {
+    /// What the command line and the environment ask for.
+    pub(super) fn of(args: &AgentExecArgs, current: &Path) -> Result<Self> {
+        let place = &args.place;
+        let workspace = absolute(place.workspace.as_deref().unwrap_or(Path::new(".")), current);
+        let workspace = workspace
+            .canonicalize()
+            .with_context(|| format!("the workspace `{}` cannot be used", workspace.display()))?;
+        let artifact_root = place.artifact_root.as_deref().map(|root| absolute(root, current));
+        let mut mounts =
+            place.host_mount.iter().map(|spec| spec.parse()).collect::<Result<Vec<HostMount>, _>>()?;
+        if let Some(fabric) = &place.fabric_mount {
+            mounts.push(HostMount {
+                name: "fabric".to_owned(),
+                source: fabric.clone(),
+                target: SandboxPath::absolute("/fabric")?,
+                access: Access::Writable,
+            });
+        }
+        let option = |given: &Option<String>, name: &str| {
+            given.clone().or_else(|| environment::agent_option(name).map(|(_, value)| value))
+        };
+        let mut skills = args.skills.skill.clone();
+        skills.retain(|name| !name.trim().is_empty());
+        Ok(Self {
+            artifact_root: artifact_root.unwrap_or_else(|| workspace.join(ARTIFACTS)),
+            cwd: place.cwd.clone(),
+            focus: place.focus_root.clone(),
+            mounts,
+            image: option(&place.sandbox_image, "SANDBOX_IMAGE"),
+            runtime: option(&place.sandbox_docker_runtime, "SANDBOX_DOCKER_RUNTIME"),
+            hosts: place.allow_host.iter().cloned().collect(),
+            tools: tools_of(args),
+            scripts: args
+                .skills
+                .allow_skill_script
+                .iter()
+                .map(|text| text.parse())
+                .collect::<Result<_, _>>()?,
+            mode: mode_of(args)?,
+            role: role_of(args.prompt_slot_role),
+            skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
+            preload: skills,
+            catalogue: !args.skills.no_skill_catalog,
+            structured: structured_of(args, &workspace, current)?,
+            system_prompt: args.system_prompt.clone(),
+            operator: args.result.output_mode == OutputMode::Operator,
+            workspace,
+        })
+    }
+
+    /// What is on record of a run, with what is asked for less.
+    pub(super) fn on_record(
+        args: &AgentExecArgs,
+        recorded: &RecordedSettings,
+        store: &RunStore,
+    ) -> Result<Self> {
+        let mounts = recorded.mounts.iter().enumerate().map(|(number, mount)| -> Result<HostMount> {
+            Ok(HostMount {
+                name: format!("mount-{}", number + 1),
+                source: mount.host.clone(),
+                target: SandboxPath::absolute(&mount.sandbox)?,
+                access: match mount.access {
+                    MountAccess::ReadOnly => Access::ReadOnly,
+                    MountAccess::ReadWrite => Access::Writable,
+                },
+            })
+        });
+        let schema = match &recorded.structured_result {
+            Some(result) => Some((result.path.clone(), read_json(&store.run_dir().join(SCHEMA))?)),
+            None => None,
+        };
+        let given = &args.permission.allow_tool;
+        let artifact_root = store.run_dir().parent().unwrap_or(Path::new("/")).to_owned();
+        let asked_mode = args.permission.cfc_enforcement_mode.as_deref().map(parse_mode).transpose()?;
+        Ok(Self {
+            workspace: recorded.workspace.clone(),
+            cwd: None,
+            focus: None,
+            mounts: mounts.collect::<Result<_>>()?,
+            artifact_root,
+            image: recorded.sandbox.image.clone(),
+            runtime: args.place.sandbox_docker_runtime.clone(),
+            hosts: recorded.sandbox.network_hosts.clone(),
+            tools: if given.is_empty() { recorded.tools.clone() } else { given.iter().cloned().collect() },
+            scripts: recorded.skill_scripts.iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
+            mode: asked_mode.unwrap_or(recorded.flow_mode),
+            role: recorded.prompt_role,
+            skills_roots: recorded.skills_roots.iter().map(|root| root.path.clone()).collect(),
+            preload: Vec::new(),
+            catalogue: true,
+            structured: schema,
+            system_prompt: None,
+            operator: args.result.output_mode == OutputMode::Operator,
+        })
+    }
+}
+
+fn tools_of(args: &AgentExecArgs) -> BTreeSet<String> {
+    let given = &args.permission.allow_tool;
+    if given.is_empty() {
+        let usual = TOOLS.into_iter().filter(|tool| !NOT_BY_DEFAULT.contains(tool));
+        return usual.map(str::to_owned).collect();
+    }
+    given.iter().cloned().collect()
+}
+
+fn role_of(name: PromptRoleName) -> PromptRole {
+    match name {
+        PromptRoleName::DirectCommand => PromptRole::DirectCommand,
+        PromptRoleName::Context => PromptRole::Context,
+        PromptRoleName::Quote => PromptRole::Quote,
+    }
+}
+
+fn mode_of(args: &AgentExecArgs) -> Result<FlowMode> {
+    let of_environment = || {
+        let (_, value) = environment::agent_option("CFC_ENFORCEMENT_MODE").or_else(environment::cfc_mode)?;
+        Some(value)
+    };
+    let mode = args.permission.cfc_enforcement_mode.clone().or_else(of_environment);
+    mode.as_deref().map_or(Ok(FlowMode::default()), parse_mode)
+}
+
+fn parse_mode(text: &str) -> Result<FlowMode> {
+    let known = FlowMode::ALL.into_iter().find(|mode| mode.as_str() == text);
+    let names: Vec<&str> = FlowMode::ALL.into_iter().map(FlowMode::as_str).collect();
+    Ok(known.ok_or_else(|| {
+        Advice::new(
+            format!("`{text}` is no mode of information flow"),
+            format!("use one of {}", names.join(", ")),
+        )
+    })?)
+}
+
+fn structured_of(args: &AgentExecArgs, workspace: &Path, current: &Path) -> Result<Option<(PathBuf, Value)>> {
+    let result = &args.result;
+    let Some(path) = &result.structured_result_path else { return Ok(None) };
+    let schema = match (&result.structured_result_schema, &result.structured_result_schema_file) {
+        (Some(text), None) => {
+            serde_json::from_str(text).context("the schema of the structured result is not JSON")?
+        }
+        (None, Some(file)) => read_json(&absolute(file, current))?,
+        _ => bail!(Advice::new(
+            "a structured result needs a schema",
+            "give one of `--structured-result-schema JSON` and `--structured-result-schema-file FILE`"
+        )),
+    };
+    Ok(Some((workspace.join(path), schema)))
+}
+
+fn read_json(path: &Path) -> Result<Value> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", path.display()))
+}
