@@ -10,10 +10,12 @@ mod suite {
     mod cache;
     mod definitions;
     mod doctor;
+    mod exec_cli;
     mod forge_place;
     mod hook;
     mod init;
     mod lint;
+    mod litellm;
     mod locking;
     mod loopback;
     mod malformed;
