@@ -13,6 +13,7 @@ mod suite {
     mod cache;
     mod definitions;
     mod doctor;
+    mod exec_cli;
     mod forge_place;
     mod hook;
     mod hostile_model;
@@ -22,6 +23,7 @@ mod suite {
     mod hostile_run;
     mod init;
     mod lint;
+    mod litellm;
     mod locking;
     mod loopback;
     mod malformed;

@@ -69,6 +69,8 @@ pub(super) fn choose(args: &ModelArgs, recorded: &OnRecord) -> Result<ChosenMode
         let wait = Duration::from_secs(seconds);
         (config.timeouts.first_byte, config.timeouts.idle) = (wait, wait);
     }
+    // Gateways inside of companies often have a certificate of the company's own authority.
+    config.extra_roots = environment::extra_roots().into_iter().map(ExtraRoots::File).collect();
     if let Some(prices) = &args.prices {
         config.prices.insert(name.clone(), parse_prices(prices)?);
     }
