@@ -131,9 +131,8 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
             engine
         }
     };
-    let finished = engine.run(async { signals.ending().await }).await;
+    let finished = engine.run(async { signals.ending().await }, async { drop(warm_up.await) }).await;
     display.end();
-    warm_up.abort();
     // Nothing is lost when the sandbox cannot be taken down: it is swept by the next run.
     let _swept_later = started.execution.end().await;
     Ok(finished)
@@ -158,6 +157,7 @@ fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
     let limits = limits_of(&args.limits, Limits::default())?;
     let wanted = Wanted::of(args, &current)?;
     let scene = Scene::new(wanted, &model, &limits, &current)?;
+    let pictures = scene.check(&args.image)?;
     let clock = Arc::new(SystemClock);
     let store = RunStore::create(&scene.artifact_root, RunId::new(&SystemClock), scene.settings(), clock)?;
     let images = match scene.keep_schema(&store).and_then(|()| scene.images(&store, &args.image)) {
@@ -165,6 +165,7 @@ fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
         Err(error) => return Err(never_began(store, error)),
     };
     let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
+    let images = scene.keep(&store, pictures)?;
     let label = prompt_label(&prompt, scene.settings());
     let kept = KeptMessage::User { content: prompt, image_attachments: images };
     let opening = vec![Opening { kept, label, rows: Vec::new() }];
@@ -253,11 +254,13 @@ fn prompt_of(args: &AgentExecArgs) -> Result<String> {
             "give one of `--prompt`, `--prompt-file` and words on the command line"
         )),
     }
-    if let Some(path) = &args.prompt_file {
-        return std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the prompt `{}`", path.display()));
-    }
-    Ok(args.prompt.clone().or(words).unwrap_or_default())
+    let prompt = match &args.prompt_file {
+        Some(path) => std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the prompt `{}`", path.display()))?,
+        None => args.prompt.clone().or(words).unwrap_or_default(),
+    };
+    ensure!(!prompt.trim().is_empty(), Advice::new("the prompt is empty", "say what the agent is to do"));
+    Ok(prompt)
 }
 
 fn limits_of(args: &AgentLimitArgs, usual: Limits) -> Result<Limits> {

@@ -1,6 +1,7 @@
 //! Who answers: a gateway, or a script.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_model::gateway::{ApiKey, Auth};
@@ -64,6 +65,12 @@ pub(super) fn choose(args: &ModelArgs, recorded: &OnRecord) -> Result<ChosenMode
         _ => bearer()?,
     };
     let mut config = GatewayConfig::new(url.clone(), auth);
+    if let Some(seconds) = args.gateway_timeout_seconds {
+        let wait = Duration::from_secs(seconds);
+        (config.timeouts.first_byte, config.timeouts.idle) = (wait, wait);
+    }
+    // Gateways inside of companies often have a certificate of the company's own authority.
+    config.extra_roots = environment::extra_roots().into_iter().map(ExtraRoots::File).collect();
     if let Some(prices) = &args.prices {
         config.prices.insert(name.clone(), parse_prices(prices)?);
     }
