@@ -50,6 +50,8 @@ pub struct Recorded {
     pub turns: u64,
     /// What the answers used.
     pub usage: Usage,
+    /// What the answers cost whose cost is known, in US dollars: a limit counts these, also where others are unknown.
+    pub spent_usd: Option<f64>,
     /// How many bytes of results entered the conversation.
     pub output_bytes: u64,
     /// How long processes were at it, up to the last row of each.
@@ -125,8 +127,10 @@ impl Fold {
     pub(super) fn finish(self, cut_bytes: u64) -> Option<Recorded> {
         let recorded = self.so_far?;
         let usage = usage::sum(&self.usages);
+        let costs = self.usages.iter().filter_map(|usage| usage.cost_usd);
+        let spent_usd = costs.fold(None, |sum: Option<f64>, cost| Some(sum.unwrap_or_default() + cost));
         let active = recorded.active + between(&self.part);
-        Some(Recorded { usage, active, dangling: self.asked.dangling(), cut_bytes, ..recorded })
+        Some(Recorded { usage, spent_usd, active, dangling: self.asked.dangling(), cut_bytes, ..recorded })
     }
 }
 
@@ -140,6 +144,7 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         labels: LabelTable::default(),
         turns: 0,
         usage: Usage::default(),
+        spent_usd: None,
         output_bytes: 0,
         active: Duration::ZERO,
         next_output: 1,

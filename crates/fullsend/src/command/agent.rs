@@ -190,7 +190,8 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
     let limits = limits_of(&args.limits, scene::recorded_limits(&recorded.settings))?;
     let scene = Scene::resumed(args, &recorded, &store, &model, &limits, &current)?;
     let turns = u32::try_from(recorded.turns).unwrap_or(u32::MAX);
-    let budget = Budget::new(limits, turns, recorded.usage, recorded.output_bytes, recorded.active);
+    let used = fullsend_model::Usage { cost_usd: recorded.spent_usd, ..recorded.usage };
+    let budget = Budget::new(limits, turns, used, recorded.output_bytes, recorded.active);
     let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
     let say = |content: String| {
         let label = prompt_label(&content, scene.settings());

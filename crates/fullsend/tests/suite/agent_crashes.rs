@@ -253,6 +253,7 @@ impl Chance {
 }
 
 impl Drop for Chance {
+    #[expect(clippy::print_stderr, reason = "whoever repeats the test needs the seed")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("repeat with FULLSEND_TEST_SEED={}", self.seed);

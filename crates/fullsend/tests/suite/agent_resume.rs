@@ -111,6 +111,30 @@ fn a_run_without_turns_left_goes_on_with_more() {
 }
 
 #[test]
+fn what_was_used_before_counts() {
+    let usage = json!({"input_tokens": 60, "output_tokens": 40, "cost_usd": 15.0});
+    let place = AgentPlace::new(&script(&[
+        json!({"calls": [bash("echo one >> log")], "usage": usage}),
+        // What this cost is not known, which takes nothing back.
+        json!({"calls": [bash("echo two >> log")]}),
+        json!({"say": "Done."}),
+    ]));
+    let ran = finish(place.exec(&["--max-model-turns", "2"]));
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let run = place.run();
+    for limit in [["--max-cost-usd", "10"], ["--max-tokens", "100"], ["--max-output-bytes", "50"]] {
+        let ran = finish(place.resume(&run, &["--max-model-turns", "9", limit[0], limit[1]]));
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.stderr.contains(limit[0]), "{limit:?}: {}", ran.stderr);
+        let back = ["--max-cost-usd", "20", "--max-tokens", "1000", "--max-output-bytes", "9999"];
+        let ran = finish(place.resume(&run, &[&["--max-model-turns", "2"], &back[..]].concat()));
+        assert!(ran.stderr.contains("--max-model-turns"), "{}", ran.stderr);
+    }
+    let ran = finish(place.resume(&run, &["--max-model-turns", "3"]));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
 fn a_complete_run_needs_something_more_to_do() {
     let place = done();
     let run = place.run();
