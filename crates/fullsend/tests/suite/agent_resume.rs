@@ -393,10 +393,15 @@ fn a_picture_that_was_read_is_shown_after_an_interruption() {
 fn a_run_that_cannot_begin_says_so_on_record() {
     let place = AgentPlace::new(&script(&[json!({"say": "Never."})]));
     fs::write(place.workspace().join("text.png"), "no picture").unwrap();
+    fs::create_dir(place.workspace().join("skills")).unwrap();
     let result = place.beside("result.json");
-    let ran = finish(place.exec(&["--image", "text.png", "--result-json-path", result.to_str().unwrap()]));
-    refused(&ran, &["text.png"]);
-    has_all_artifacts(&place.run(), "failed");
-    let result: Value = serde_json::from_slice(&fs::read(result).unwrap()).unwrap();
-    assert_eq!(result["status"], "failed");
+    for arguments in [["--image", "text.png"], ["--skill", "nowhere"]] {
+        let fixed = ["--skills-root", "skills", "--result-json-path", result.to_str().unwrap()];
+        let ran = finish(place.exec(&[&fixed[..], &arguments].concat()));
+        refused(&ran, &[arguments[1]]);
+        let result: Value = serde_json::from_slice(&fs::read(&result).unwrap()).unwrap();
+        assert_eq!(result["status"], "failed");
+        // There is no record at all, or one of a run that has ended.
+        place.runs().iter().for_each(|run| has_all_artifacts(run, "failed"));
+    }
 }
