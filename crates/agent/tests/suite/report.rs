@@ -84,7 +84,7 @@ fn the_report_of_a_whole_run() {
     assert_eq!(report["policyEventCounts"], json!({ "total": 1, "warnings": 0, "denied": 1 }));
     assert_eq!(report["primaryFailure"]["kind"], "tool_not_allowed");
     assert_eq!(report["primaryFailure"]["source"], "policy_event");
-    assert_eq!(report["totalUsage"], json!({ "inputTokens": 150, "costUsd": 1.0 }));
+    assert_eq!(report["totalUsage"], json!({ "inputTokens": 150, "totalTokens": 150, "costUsd": 1.0 }));
     assert_eq!(report["modelUsage"].as_array().unwrap().len(), 2);
     let attempt = &report["modelAttempts"][1];
     assert_eq!((&attempt["sequence"], &attempt["modelTurn"]), (&json!(2), &json!(2)));

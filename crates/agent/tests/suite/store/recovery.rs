@@ -31,7 +31,8 @@ fn a_whole_run_is_read_back() {
     assert_eq!(recorded.messages.len(), 6);
     assert_eq!(recorded.turns, 2);
     assert_eq!(recorded.calls, 1);
-    let usage = Usage { input_tokens: Some(150), cost_usd: Some(1.0), ..Usage::default() };
+    let usage =
+        Usage { total_tokens: Some(150), input_tokens: Some(150), cost_usd: Some(1.0), ..Usage::default() };
     assert_eq!(recorded.usage, usage);
     assert_eq!(recorded.current_dir, "/workspace/src");
     assert_eq!(recorded.dangling, []);

@@ -58,6 +58,7 @@ fn more_is_refused_by_name() {
         ("limits.totalTokens", |asked| asked.limits.total_tokens = Some(u64::MAX)),
         ("limits.costUsd", |asked| asked.limits.cost_usd = Some(f64::NAN)),
         ("limits.seconds", |asked| asked.limits.seconds = None),
+        ("limits.outputBytes", |asked| asked.limits.output_bytes = None),
         ("flowMode", |asked| asked.flow_mode = FlowMode::Observe),
         ("skillsRoots", |asked| asked.skills_roots[0].digest = "sha256:9".to_owned()),
         ("skillsRoots", |asked| {
