@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use fullsend_testkit::gateway::{GatewayReply, GatewayRequest, ScriptedGateway};
+use fullsend_testkit::{Reply, Server, TestCa, Validity};
 use serde_json::{Value, json};
 
 use crate::suite::running::{Place, Ran};
@@ -351,6 +352,25 @@ fn what_the_environment_lacks_or_has_wrong_is_said() {
             assert!(ran.stderr.contains(part), "{variables:?} without {part:?}: {}", ran.stderr);
         }
     }
+}
+
+#[test]
+fn a_gateway_may_have_a_certificate_of_an_authority_that_is_named() {
+    let place = place();
+    let ca = TestCa::new();
+    let pem = place.write("ca.pem", ca.pem());
+    let server = Server::start(&ca.leaf(&["localhost"], Validity::Current), &["127.0.0.1:0"]);
+    let answer =
+        json!({"choices": [{"message": {"role": "assistant", "content": "safe"}, "finish_reason": "stop"}]});
+    let reply = Reply::ok(answer.to_string()).header("content-type", "application/json");
+    server.route("/v1/chat/completions", reply);
+    let url = format!("https://localhost:{}", server.address().port());
+    let usual = ["--workspace", "ws", "--output-mode", "batch", "--prompt", "p", "--model", "m"];
+    let arguments = [&usual[..], &["--gateway-base-url", &url, "--gateway-auth-mode", "none"]].concat();
+    let trusted = exec_with(&place, &[("SSL_CERT_FILE", pem.to_str().unwrap())], &arguments);
+    assert_eq!((trusted.code, trusted.stdout.as_str()), (Some(0), "safe\n"), "{}", trusted.stderr);
+    let stranger = exec_with(&place, &[], &[&arguments[..], &["--max-seconds", "5"]].concat());
+    assert_eq!((stranger.code, stranger.stdout.as_str()), (Some(1), ""), "{}", stranger.stderr);
 }
 
 #[test]

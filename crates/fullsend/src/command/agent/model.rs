@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use fullsend_fetch::get::ExtraRoots;
 use fullsend_model::gateway::{ApiKey, Auth};
 use fullsend_model::{Cost, Gateway, GatewayConfig, ModelClient, Replay};
 
