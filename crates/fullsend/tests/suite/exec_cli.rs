@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use fullsend_testkit::gateway::{GatewayReply, GatewayRequest, ScriptedGateway};
-use fullsend_testkit::{Reply, Server, TestCa, Validity};
+use fullsend_testkit::{Reply, Server, TestCa, Validity, declare_skip, test_name};
 use serde_json::{Value, json};
 
 use crate::suite::running::{Place, Ran};
@@ -38,7 +38,7 @@ fn json_of(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The only run below `ws`, if there is any.
+/// The runs below `ws`.
 fn runs(place: &Place) -> Vec<std::path::PathBuf> {
     let Ok(entries) = fs::read_dir(place.path().join("ws/.fullsend-artifacts")) else { return Vec::new() };
     entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
@@ -371,6 +371,31 @@ fn a_gateway_may_have_a_certificate_of_an_authority_that_is_named() {
     assert_eq!((trusted.code, trusted.stdout.as_str()), (Some(0), "safe\n"), "{}", trusted.stderr);
     let stranger = exec_with(&place, &[], &[&arguments[..], &["--max-seconds", "5"]].concat());
     assert_eq!((stranger.code, stranger.stdout.as_str()), (Some(1), ""), "{}", stranger.stderr);
+}
+
+/// The two commands of the README: a run that stops at its limit, and the rest of it.
+#[test]
+fn the_example_works_and_goes_on_where_it_stopped() {
+    let place = place();
+    let command = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
+        Ran::from(command.output().unwrap())
+    };
+    let doctor = command(&["doctor"]);
+    if doctor.code != Some(0) {
+        declare_skip(test_name!(), &format!("no sandbox: {}{}", doctor.stdout, doctor.stderr));
+        return;
+    }
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agent/greet.yaml");
+    let first = command(&["exec", "--replay", example, "--workspace", "ws", "--max-model-turns", "2", "Write it"]);
+    assert_eq!(first.code, Some(1), "{}", first.stderr);
+    assert!(first.stderr.contains("--max-model-turns") && first.stderr.contains("fullsend resume"), "{}", first.stderr);
+    let [run] = &runs(&place)[..] else { panic!("one run: {:?}", runs(&place)) };
+    let rest = command(&["resume", run.to_str().unwrap(), "--max-model-turns", "8", "--output-mode", "batch"]);
+    assert_eq!(rest.code, Some(0), "{}", rest.stderr);
+    assert!(rest.stdout.ends_with("Hello, world! and Hello, Ada!\n"), "{}", rest.stdout);
+    assert_eq!(runs(&place).len(), 1);
 }
 
 #[test]
