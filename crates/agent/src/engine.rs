@@ -9,6 +9,7 @@ mod resume;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fullsend_flow::{Label, LabelId, LabelTable};
 use fullsend_model::{Completion, Conversation, Message, ModelClient, ModelError, ModelRequest, Progress};
@@ -26,6 +27,9 @@ use crate::structured::StructuredResult;
 use crate::tool::ToolFault;
 use crate::toolbox::Toolbox;
 use crate::workspace::CurrentDir;
+
+/// How long the end of a run waits for what goes on beside it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What one run works with.
 #[derive(Debug)]
@@ -123,8 +127,15 @@ impl<'w> Engine<'w> {
         }
     }
 
-    /// Says what a run begins with.
+    /// Says what a run begins with, and that this was all.
     pub fn open(&mut self, opening: Vec<Opening>) -> Result<(), RunError> {
+        self.tell_model(opening)?;
+        self.parts.store.append(&Row::Opened)?;
+        Ok(())
+    }
+
+    /// Says something that is not the model's.
+    fn tell_model(&mut self, opening: Vec<Opening>) -> Result<(), RunError> {
         for Opening { kept, label, rows } in opening {
             for row in &rows {
                 self.parts.store.append(row)?;
@@ -136,12 +147,21 @@ impl<'w> Engine<'w> {
         Ok(())
     }
 
-    /// Runs to the end, or until `stop` is ready: its number is that of the signal. Whatever happens is on record.
-    pub async fn run(mut self, stop: impl Future<Output = i32>) -> Finished {
+    /// Runs to the end, or until `stop` is ready: its number is that of the signal. Whatever happens is on record. What goes
+    /// on `beside` the run and belongs to its record is waited for, though not for long.
+    pub async fn run(
+        mut self,
+        stop: impl Future<Output = i32>,
+        beside: impl Future<Output = ()>,
+    ) -> Finished {
         let ended = tokio::select! {
             biased;
             signal = stop => Ok(stopped(signal)),
-            ended = self.drive() => ended,
+            ended = async {
+                let ended = self.drive().await;
+                let _nothing_depends_on_it = tokio::time::timeout(PATIENCE, beside).await;
+                ended
+            } => ended,
         };
         self.conclude(ended)
     }
@@ -215,13 +235,12 @@ impl<'w> Engine<'w> {
         self.parts.store.append(&Row::Usage { turn, usage })?;
         self.parts.budget.charge(&usage);
         let mut said = completion.message;
-        for call in &mut said.tool_calls {
-            shorten(call);
-        }
+        let calls = std::mem::take(&mut said.tool_calls);
+        said.tool_calls = calls.iter().map(shortened).collect();
         (self.watch)(Event::Answered { content: &said.content, calls: &said.tool_calls });
-        let calls = said.tool_calls.clone();
         self.answer.clone_from(&said.content);
-        let kept = KeptMessage::Assistant { content: said.content.clone(), tool_calls: calls.clone() };
+        let kept =
+            KeptMessage::Assistant { content: said.content.clone(), tool_calls: said.tool_calls.clone() };
         // What a model says is made of all that it has seen.
         let label = self.context_label();
         self.say(turn, kept, Message::Assistant(said), &label)?;
@@ -279,10 +298,14 @@ fn stopped(signal: i32) -> Ending {
     }
 }
 
-/// Arguments that are too long to be used are not sent back to the model with every request.
-fn shorten(call: &mut fullsend_model::ToolCall) {
+/// A call as it is kept and sent back to the model with every request. Arguments that are too long to be used are left
+/// out; whether they are is decided on the call itself.
+fn shortened(call: &fullsend_model::ToolCall) -> fullsend_model::ToolCall {
     let length = call.arguments.len();
-    if length > crate::toolbox::LONGEST_ARGUMENTS {
-        call.arguments = format!(r#"{{"omitted":"{length} bytes of arguments, which is too long"}}"#);
-    }
+    let arguments = if length > crate::toolbox::LONGEST_ARGUMENTS {
+        format!(r#"{{"omitted":"{length} bytes of arguments, which is too long"}}"#)
+    } else {
+        call.arguments.clone()
+    };
+    fullsend_model::ToolCall { id: call.id.clone(), name: call.name.clone(), arguments }
 }

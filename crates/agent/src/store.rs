@@ -106,13 +106,15 @@ impl RunStore {
         let (journal, cut_bytes) = Journal::reopen(&directory, &run_dir, |entry| fold.add(entry))?;
         let Some(recorded) = fold.finish(cut_bytes) else { return Err(StoreError::NeverBegan { run_dir }) };
         sweep_all(&directory).map_err(io_error("write", &run_dir))?;
+        let artifacts = Artifacts::new(directory, run_dir);
         let store = Self {
             run_id: recorded.run_id.clone(),
-            artifacts: Artifacts::new(directory, run_dir),
             journal,
             clock,
             labels: recorded.labels.labels().count(),
-            next_output: recorded.next_output,
+            // After a loss of power there may be outputs whose rows are lost.
+            next_output: recorded.next_output.max(artifacts.highest_output(&recorded.run_id) + 1),
+            artifacts,
             cut_bytes,
             _lock: lock,
         };

@@ -7,12 +7,20 @@
 )]
 
 mod suite {
+    mod agent_crashes;
+    mod agent_place;
+    mod agent_resume;
     mod cache;
     mod definitions;
     mod doctor;
     mod exec_cli;
     mod forge_place;
     mod hook;
+    mod hostile_model;
+    mod hostile_model_commands;
+    mod hostile_model_files;
+    mod hostile_model_wire;
+    mod hostile_run;
     mod init;
     mod lint;
     mod litellm;

@@ -102,6 +102,9 @@ pub(crate) struct ModelArgs {
     /// How to authenticate: with a key from the environment, or not at all
     #[arg(long, value_name = "MODE")]
     pub(crate) gateway_auth_mode: Option<String>,
+    /// Seconds to wait for the gateway: for its answer to begin, and between two pieces of it [default: 300 and 120]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) gateway_timeout_seconds: Option<u64>,
     /// Play a script of a model's turns instead of asking a gateway
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) replay: Option<PathBuf>,

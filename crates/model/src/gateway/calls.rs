@@ -9,6 +9,11 @@ use super::chunk::{CallDelta, FunctionDelta, number, object, text};
 /// More calls than this in one answer are an attack or a loop.
 pub(super) const MAX_CALLS: usize = 4096;
 
+/// The longest id that is kept, in bytes. Results carry it, and so does every row of the record about the call.
+const LONGEST_ID: usize = 256;
+/// The longest name that is kept, in characters. No tool has one that is as long.
+const LONGEST_NAME: usize = 256;
+
 /// There are more calls than make sense.
 #[derive(Debug)]
 pub(super) struct TooManyCalls;
@@ -121,16 +126,25 @@ impl Calls {
         let turn = conversation.messages().len();
         let mut calls = Vec::with_capacity(self.drafts.len());
         for (position, draft) in self.drafts.into_iter().enumerate() {
-            let id = if draft.id.is_empty() || taken.contains(&draft.id) {
+            let unusable = draft.id.is_empty() || draft.id.len() > LONGEST_ID;
+            let id = if unusable || taken.contains(&draft.id) {
                 made_up(turn, position, &taken)
             } else {
                 draft.id
             };
             taken.insert(id.clone());
             let arguments = if draft.arguments.trim().is_empty() { "{}".to_owned() } else { draft.arguments };
-            calls.push(ToolCall { id, name: draft.name, arguments });
+            calls.push(ToolCall { id, name: cut(draft.name), arguments });
         }
         calls
+    }
+}
+
+/// A name that is not too long to be repeated.
+fn cut(name: String) -> String {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => name.get(..end).unwrap_or_default().to_owned(),
+        None => name,
     }
 }
 

@@ -76,7 +76,7 @@ impl Display {
                 // Some tools begin the line with their name.
                 let line = match shown.line.starts_with(call.name.as_str()) {
                     true => one_line(&shown.line),
-                    false => format!("{}: {}", harmless(&call.name), one_line(&shown.line)),
+                    false => format!("{}: {}", one_line(&call.name), one_line(&shown.line)),
                 };
                 self.dim(&format!("{sign} {line}"));
                 if let Some(diff) = &shown.diff {
@@ -112,8 +112,8 @@ impl Display {
             Event::Answered { content, calls } => {
                 if !calls.is_empty() {
                     let named = |call: &ToolCall| match detail(call) {
-                        Some(detail) => format!("{}({detail})", harmless(&call.name)),
-                        None => harmless(&call.name),
+                        Some(detail) => format!("{}({detail})", one_line(&call.name)),
+                        None => one_line(&call.name),
                     };
                     let calls: Vec<String> = calls.iter().map(named).collect();
                     self.write(&format!("assistant -> tools: {}\n", calls.join(", ")));
@@ -123,7 +123,7 @@ impl Display {
                 }
             }
             Event::CallEnded { call, shown, .. } => {
-                self.write(&format!("tool {}: {}\n", harmless(&call.name), one_line(&shown.line)));
+                self.write(&format!("tool {}: {}\n", one_line(&call.name), one_line(&shown.line)));
             }
             Event::TurnBegan { .. }
             | Event::Text(_)
@@ -191,6 +191,7 @@ fn short(text: &str) -> String {
     if letters.next().is_some() { format!("{cut}…") } else { cut }
 }
 
+/// A name with a line break could pass for a line of ours.
 fn one_line(text: &str) -> String {
     harmless(&short(&text.split_whitespace().collect::<Vec<_>>().join(" ")))
 }

@@ -89,7 +89,7 @@ impl Scene {
         limits: &Limits,
         current: &Path,
     ) -> Result<Self> {
-        let wanted = Wanted::on_record(args, &recorded.settings, store)?;
+        let wanted = Wanted::on_record(args, &recorded.settings, store, current)?;
         let mut scene = Self::build(wanted, model, limits, current, true)?;
         // More time or turns is the operator's to give; it lets the run do nothing else.
         let mut asked = scene.settings.clone();
@@ -208,7 +208,13 @@ impl Scene {
 
     async fn backend(&self) -> Result<Arc<dyn SandboxBackend>> {
         let Some(image) = &self.wanted.image else {
-            return Ok(Arc::new(backend::local(None)?));
+            let local = backend::local(None)?;
+            // What a command of a killed process still does must not go on beside this run.
+            let swept = local.sweep();
+            if self.resumed {
+                swept?;
+            }
+            return Ok(Arc::new(local));
         };
         let usual = DockerConfig::new(image, backend::state_directory("docker")?);
         let config = DockerConfig { runtime: self.wanted.runtime.clone(), ..usual };
@@ -336,6 +342,7 @@ pub(super) fn recorded_limits(settings: &RecordedSettings) -> Limits {
         tokens: recorded.total_tokens.unwrap_or(usual.tokens),
         cost_usd: recorded.cost_usd.unwrap_or(usual.cost_usd),
         time: recorded.seconds.map_or(usual.time, Duration::from_secs),
+        output_bytes: recorded.output_bytes.unwrap_or(usual.output_bytes),
         ..usual
     }
 }
@@ -392,6 +399,7 @@ fn settings_of(
             total_tokens: Some(limits.tokens),
             cost_usd: Some(limits.cost_usd),
             seconds: Some(limits.time.as_secs()),
+            output_bytes: Some(limits.output_bytes),
             ..RecordedLimits::default()
         },
         flow_mode: wanted.mode,
