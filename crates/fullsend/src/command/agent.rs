@@ -160,12 +160,11 @@ fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
     let pictures = scene.check(&args.image)?;
     let clock = Arc::new(SystemClock);
     let store = RunStore::create(&scene.artifact_root, RunId::new(&SystemClock), scene.settings(), clock)?;
-    let images = match scene.keep_schema(&store).and_then(|()| scene.images(&store, &args.image)) {
+    let images = match scene.keep_schema(&store).and_then(|()| scene.keep(&store, pictures)) {
         Ok(images) => images,
         Err(error) => return Err(never_began(store, error)),
     };
     let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
-    let images = scene.keep(&store, pictures)?;
     let label = prompt_label(&prompt, scene.settings());
     let kept = KeptMessage::User { content: prompt, image_attachments: images };
     let opening = vec![Opening { kept, label, rows: Vec::new() }];
