@@ -388,11 +388,17 @@ fn the_example_works_and_goes_on_where_it_stopped() {
         return;
     }
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agent/greet.yaml");
-    let first = command(&["exec", "--replay", example, "--workspace", "ws", "--max-model-turns", "2", "Write it"]);
+    let first =
+        command(&["exec", "--replay", example, "--workspace", "ws", "--max-model-turns", "2", "Write it"]);
     assert_eq!(first.code, Some(1), "{}", first.stderr);
-    assert!(first.stderr.contains("--max-model-turns") && first.stderr.contains("fullsend resume"), "{}", first.stderr);
+    assert!(
+        first.stderr.contains("--max-model-turns") && first.stderr.contains("fullsend resume"),
+        "{}",
+        first.stderr
+    );
     let [run] = &runs(&place)[..] else { panic!("one run: {:?}", runs(&place)) };
-    let rest = command(&["resume", run.to_str().unwrap(), "--max-model-turns", "8", "--output-mode", "batch"]);
+    let rest =
+        command(&["resume", run.to_str().unwrap(), "--max-model-turns", "8", "--output-mode", "batch"]);
     assert_eq!(rest.code, Some(0), "{}", rest.stderr);
     assert!(rest.stdout.ends_with("Hello, world! and Hello, Ada!\n"), "{}", rest.stdout);
     assert_eq!(runs(&place).len(), 1);
