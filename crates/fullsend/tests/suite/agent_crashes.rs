@@ -249,6 +249,7 @@ impl Chance {
 }
 
 impl Drop for Chance {
+    #[expect(clippy::print_stderr, reason = "what is needed to repeat a failure must be seen")]
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("repeat with FULLSEND_TEST_SEED={}", self.seed);

@@ -13,8 +13,11 @@ use crate::suite::running::{Place, Ran};
 const SAYS: &str = "turns:\n  - say: \"Batch result.\"\n";
 const SCHEMA: &str = r#"{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean"}}}"#;
 
+/// Environment variables and their values.
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
 /// Runs `fullsend exec` with a script that gives one answer, and these environment variables.
-fn exec_with(place: &Place, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+fn exec_with(place: &Place, variables: Variables<'_>, arguments: &[&str]) -> Ran {
     let mut command = place.command(&["exec"]);
     command.args(arguments).env("HOME", place.path().join("home")).envs(variables.iter().copied());
     Ran::from(command.output().unwrap())
@@ -269,7 +272,7 @@ fn options_win_over_the_environment_and_our_names_over_older_ones() {
     let gateway = telling_gateway();
     let url = gateway.url();
     let nowhere = "http://127.0.0.1:1";
-    let cases: &[(&[(&str, &str)], &[&str], &str)] = &[
+    let cases: &[(Variables<'_>, &[&str], &str)] = &[
         (
             &[("FULLSEND_GATEWAY_BASE_URL", &url), ("FULLSEND_MODEL", "m"), ("FULLSEND_API_KEY", "k")],
             &[],
@@ -333,7 +336,7 @@ fn what_the_environment_lacks_or_has_wrong_is_said() {
     let place = place();
     let url = ("FULLSEND_GATEWAY_BASE_URL", "http://127.0.0.1:1");
     let model = ("FULLSEND_MODEL", "m");
-    let cases: &[(&[(&str, &str)], &[&str])] = &[
+    let cases: &[(Variables<'_>, &[&str])] = &[
         (&[], &["no model is named", "--model", "FULLSEND_MODEL"]),
         (&[("FULLSEND_MODEL", " ")], &["no model is named"]),
         (&[model], &["no model gateway is named", "--gateway-base-url"]),
