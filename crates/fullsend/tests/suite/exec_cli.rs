@@ -37,6 +37,17 @@ fn replayed(place: &Place, arguments: &[&str]) -> Ran {
     exec_with(place, &[], &[&usual, arguments].concat())
 }
 
+/// Whether commands can be run here; if not, that is a skip.
+fn has_sandbox(place: &Place, test: &str) -> bool {
+    let mut command = place.command(&["doctor"]);
+    command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
+    let doctor = Ran::from(command.output().unwrap());
+    if doctor.code != Some(0) {
+        declare_skip(test, &format!("no sandbox: {}{}", doctor.stdout, doctor.stderr));
+    }
+    doctor.code == Some(0)
+}
+
 fn json_of(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
@@ -129,6 +140,16 @@ fn what_cannot_be_done_is_refused_with_advice_before_anything_happens() {
         (&["p", schema[0], schema[1]], &["--structured-result-path"]),
         (&["p", "--structured-result-path", "r.json", schema[0], "{"], &["not JSON"]),
         (&["p", "--structured-result-path", "r.json", schema[0], r#"{"type":7}"#], &["schema"]),
+        (
+            &[
+                "p",
+                "--structured-result-path",
+                "r.json",
+                schema[0],
+                r#"{"$ref":"https://example.com/s.json"}"#,
+            ],
+            &["schema"],
+        ),
         (&[&["p"][..], &structured("../r.json")].concat(), &["outside of the workspace"]),
         (&[&["p"][..], &structured("out/r.json")].concat(), &["outside of the workspace"]),
         (&[&["p"][..], &structured("old.json")].concat(), &["exists already", "remove it"]),
@@ -227,6 +248,22 @@ fn a_structured_result_is_checked_and_may_be_repaired() {
         assert!(!error.contains("secret-value"), "{name}: {error}");
         assert_eq!(code == 1, ran.stderr.contains("result.json"), "{name}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn a_structured_result_behind_a_link_that_the_agent_made_is_none() {
+    let place = place();
+    if !has_sandbox(&place, test_name!()) {
+        return;
+    }
+    let outside = place.write("elsewhere/result.json", r#"{"ok":true}"#);
+    let outside = outside.parent().unwrap().to_str().unwrap();
+    let call = json!({"tool": "bash", "args": {"command": format!("ln -s {outside} sub && readlink sub")}});
+    place.write("says.yaml", format!("turns:\n  - calls: [{call}]\n  - say: done\n    repeat: 9\n"));
+    let arguments = ["--prompt", "p", "--structured-result-path", "sub/result.json"];
+    let ran = replayed(&place, &[&arguments[..], &["--structured-result-schema", SCHEMA]].concat());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a symbolic link leads to another directory"), "{}", ran.stderr);
 }
 
 #[test]
@@ -385,9 +422,7 @@ fn the_example_works_and_goes_on_where_it_stopped() {
         command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
         Ran::from(command.output().unwrap())
     };
-    let doctor = command(&["doctor"]);
-    if doctor.code != Some(0) {
-        declare_skip(test_name!(), &format!("no sandbox: {}{}", doctor.stdout, doctor.stderr));
+    if !has_sandbox(&place, test_name!()) {
         return;
     }
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agent/greet.yaml");
