@@ -6,7 +6,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -121,9 +121,12 @@ fn once(turns: usize, command: &impl Fn(&str, &Path) -> Command) -> Result<Used>
     let gateway = ScriptedGateway::start(Stopwatch { turns: ShellTurns::new(turns), first: first.clone() });
     let directory = tempfile::tempdir()?;
     let start = Instant::now();
-    let before = children();
-    let mut child =
-        command(&gateway.url(), directory.path()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let meter = Meter::new()?;
+    let mut child = meter
+        .wrap(&command(&gateway.url(), directory.path()))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
     let pid = child.id();
     // The peak can only be read as long as the process is there.
     let watcher = std::thread::spawn(move || {
@@ -142,12 +145,7 @@ fn once(turns: usize, command: &impl Fn(&str, &Path) -> Command) -> Result<Used>
     let peak = watcher.join().unwrap_or_default();
     ensure!(status.success() && stdout.trim() == "done", "the run failed ({status}): {stdout}{stderr}");
     let first = first.lock().unwrap_or_else(PoisonError::into_inner).context("no request was made")?;
-    Ok(Used {
-        cpu: children().saturating_sub(before),
-        wall,
-        rss_kb: peak,
-        first_request: first.duration_since(start),
-    })
+    Ok(Used { cpu: meter.read()?, wall, rss_kb: peak, first_request: first.duration_since(start) })
 }
 
 /// The most memory a process has had, as long as it has not ended.
@@ -157,15 +155,56 @@ fn peak_rss(pid: u32) -> Option<u64> {
     line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
-/// The processor time of all processes that were waited for.
-fn children() -> Duration {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after = text.rsplit_once(')').map(|(_, after)| after).unwrap_or_default();
-    let field =
-        |number: usize| after.split_whitespace().nth(number).and_then(|text| text.parse::<u64>().ok());
-    // Fields 16 and 17 of the file, counted from the one after the name.
-    let ticks = field(13).unwrap_or_default() + field(14).unwrap_or_default();
-    Duration::from_millis(ticks * 10)
+/// Where the kernel counts the processor time of a group of processes, in the first and the second version of control groups.
+const COUNTERS: [(&str, &str); 2] =
+    [("/sys/fs/cgroup/cpuacct", "cpuacct.usage"), ("/sys/fs/cgroup", "cpu.stat")];
+
+/// Counts the processor time of a tree of processes, also of those that nobody waits for: commands in a sandbox.
+struct Meter {
+    group: PathBuf,
+    file: &'static str,
+}
+
+impl Meter {
+    fn new() -> Result<Self> {
+        let name = format!("fullsend-bench-{}", std::process::id());
+        let made = COUNTERS.into_iter().find_map(|(parent, file)| {
+            let group = Path::new(parent).join(&name);
+            let there = std::fs::create_dir(&group).is_ok() && group.join(file).exists();
+            there.then_some(Self { group, file })
+        });
+        made.context("this measurement needs control groups that can be written to: run it as root")
+    }
+
+    /// The command, started inside of the group.
+    fn wrap(&self, command: &Command) -> Command {
+        let mut wrapped = Command::new("/bin/sh");
+        wrapped.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(self.group.join("cgroup.procs"));
+        wrapped.arg(command.get_program()).args(command.get_args());
+        wrapped
+    }
+
+    fn read(&self) -> Result<Duration> {
+        let text = std::fs::read_to_string(self.group.join(self.file))?;
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let of_second = || number(text.lines().find_map(|line| line.strip_prefix("usage_usec "))?);
+        match number(&text) {
+            Some(nanos) => Ok(Duration::from_nanos(nanos)),
+            None => of_second().map(Duration::from_micros).context("an unknown form of counter"),
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        // The last processes of a run may still be on their way out.
+        for _ in 0..100 {
+            if std::fs::remove_dir(&self.group).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 /// The bare loop: sends the conversation, runs the command, until there is no call.
