@@ -86,6 +86,7 @@ pub(crate) fn settings() -> RecordedSettings {
             output_tokens: None,
             cost_usd: Some(2.5),
             seconds: Some(3600),
+            output_bytes: None,
         },
         flow_mode: FlowMode::EnforceExplicit,
         prompt_role: PromptRole::DirectCommand,
