@@ -114,11 +114,18 @@ impl StructuredResult {
     }
 }
 
-/// A regular file of reasonable size; symbolic links are not followed, since the agent could point one anywhere.
+/// A regular file of reasonable size; symbolic links are not followed, since the agent could point one anywhere. The path
+/// had none of them when the run began.
 fn read_small(path: &Path) -> Result<Vec<u8>, String> {
     use std::io::Read as _;
     use std::os::unix::fs::OpenOptionsExt as _;
 
+    let parent = path.parent().unwrap_or(path);
+    match parent.canonicalize() {
+        Ok(found) if found == parent => {}
+        Ok(_) => return Err("a symbolic link leads to another directory".to_owned()),
+        Err(error) => return Err(format!("the file cannot be read: {}", error.kind())),
+    }
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use fullsend_testkit::gateway::{GatewayReply, GatewayRequest, ScriptedGateway};
+use fullsend_testkit::{Reply, Server, TestCa, Validity, declare_skip, test_name};
 use serde_json::{Value, json};
 
 use crate::suite::running::{Place, Ran};
@@ -12,8 +13,11 @@ use crate::suite::running::{Place, Ran};
 const SAYS: &str = "turns:\n  - say: \"Batch result.\"\n";
 const SCHEMA: &str = r#"{"type":"object","required":["ok"],"properties":{"ok":{"type":"boolean"}}}"#;
 
+/// Environment variables and their values.
+type Variables<'a> = &'a [(&'a str, &'a str)];
+
 /// Runs `fullsend exec` with a script that gives one answer, and these environment variables.
-fn exec_with(place: &Place, variables: &[(&str, &str)], arguments: &[&str]) -> Ran {
+fn exec_with(place: &Place, variables: Variables<'_>, arguments: &[&str]) -> Ran {
     let mut command = place.command(&["exec"]);
     command.args(arguments).env("HOME", place.path().join("home")).envs(variables.iter().copied());
     Ran::from(command.output().unwrap())
@@ -33,11 +37,22 @@ fn replayed(place: &Place, arguments: &[&str]) -> Ran {
     exec_with(place, &[], &[&usual, arguments].concat())
 }
 
+/// Whether commands can be run here; if not, that is a skip.
+fn has_sandbox(place: &Place, test: &str) -> bool {
+    let mut command = place.command(&["doctor"]);
+    command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
+    let doctor = Ran::from(command.output().unwrap());
+    if doctor.code != Some(0) {
+        declare_skip(test, &format!("no sandbox: {}{}", doctor.stdout, doctor.stderr));
+    }
+    doctor.code == Some(0)
+}
+
 fn json_of(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// The only run below `ws`, if there is any.
+/// The runs below `ws`.
 fn runs(place: &Place) -> Vec<std::path::PathBuf> {
     let Ok(entries) = fs::read_dir(place.path().join("ws/.fullsend-artifacts")) else { return Vec::new() };
     entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
@@ -125,6 +140,16 @@ fn what_cannot_be_done_is_refused_with_advice_before_anything_happens() {
         (&["p", schema[0], schema[1]], &["--structured-result-path"]),
         (&["p", "--structured-result-path", "r.json", schema[0], "{"], &["not JSON"]),
         (&["p", "--structured-result-path", "r.json", schema[0], r#"{"type":7}"#], &["schema"]),
+        (
+            &[
+                "p",
+                "--structured-result-path",
+                "r.json",
+                schema[0],
+                r#"{"$ref":"https://example.com/s.json"}"#,
+            ],
+            &["schema"],
+        ),
         (&[&["p"][..], &structured("../r.json")].concat(), &["outside of the workspace"]),
         (&[&["p"][..], &structured("out/r.json")].concat(), &["outside of the workspace"]),
         (&[&["p"][..], &structured("old.json")].concat(), &["exists already", "remove it"]),
@@ -226,6 +251,22 @@ fn a_structured_result_is_checked_and_may_be_repaired() {
 }
 
 #[test]
+fn a_structured_result_behind_a_link_that_the_agent_made_is_none() {
+    let place = place();
+    if !has_sandbox(&place, test_name!()) {
+        return;
+    }
+    let outside = place.write("elsewhere/result.json", r#"{"ok":true}"#);
+    let outside = outside.parent().unwrap().to_str().unwrap();
+    let call = json!({"tool": "bash", "args": {"command": format!("ln -s {outside} sub && readlink sub")}});
+    place.write("says.yaml", format!("turns:\n  - calls: [{call}]\n  - say: done\n    repeat: 9\n"));
+    let arguments = ["--prompt", "p", "--structured-result-path", "sub/result.json"];
+    let ran = replayed(&place, &[&arguments[..], &["--structured-result-schema", SCHEMA]].concat());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a symbolic link leads to another directory"), "{}", ran.stderr);
+}
+
+#[test]
 fn pictures_and_directories_may_lie_in_mounts() {
     let place = place();
     let png = [&b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0"[..], &[0; 16]].concat();
@@ -268,7 +309,7 @@ fn options_win_over_the_environment_and_our_names_over_older_ones() {
     let gateway = telling_gateway();
     let url = gateway.url();
     let nowhere = "http://127.0.0.1:1";
-    let cases: &[(&[(&str, &str)], &[&str], &str)] = &[
+    let cases: &[(Variables<'_>, &[&str], &str)] = &[
         (
             &[("FULLSEND_GATEWAY_BASE_URL", &url), ("FULLSEND_MODEL", "m"), ("FULLSEND_API_KEY", "k")],
             &[],
@@ -332,7 +373,7 @@ fn what_the_environment_lacks_or_has_wrong_is_said() {
     let place = place();
     let url = ("FULLSEND_GATEWAY_BASE_URL", "http://127.0.0.1:1");
     let model = ("FULLSEND_MODEL", "m");
-    let cases: &[(&[(&str, &str)], &[&str])] = &[
+    let cases: &[(Variables<'_>, &[&str])] = &[
         (&[], &["no model is named", "--model", "FULLSEND_MODEL"]),
         (&[("FULLSEND_MODEL", " ")], &["no model is named"]),
         (&[model], &["no model gateway is named", "--gateway-base-url"]),
@@ -351,6 +392,54 @@ fn what_the_environment_lacks_or_has_wrong_is_said() {
             assert!(ran.stderr.contains(part), "{variables:?} without {part:?}: {}", ran.stderr);
         }
     }
+}
+
+#[test]
+fn a_gateway_may_have_a_certificate_of_an_authority_that_is_named() {
+    let place = place();
+    let ca = TestCa::new();
+    let pem = place.write("ca.pem", ca.pem());
+    let server = Server::start(&ca.leaf(&["localhost"], Validity::Current), &["127.0.0.1:0"]);
+    let answer =
+        json!({"choices": [{"message": {"role": "assistant", "content": "safe"}, "finish_reason": "stop"}]});
+    let reply = Reply::ok(answer.to_string()).header("content-type", "application/json");
+    server.route("/v1/chat/completions", reply);
+    let url = format!("https://localhost:{}", server.address().port());
+    let usual = ["--workspace", "ws", "--output-mode", "batch", "--prompt", "p", "--model", "m"];
+    let arguments = [&usual[..], &["--gateway-base-url", &url, "--gateway-auth-mode", "none"]].concat();
+    let trusted = exec_with(&place, &[("SSL_CERT_FILE", pem.to_str().unwrap())], &arguments);
+    assert_eq!((trusted.code, trusted.stdout.as_str()), (Some(0), "safe\n"), "{}", trusted.stderr);
+    let stranger = exec_with(&place, &[], &[&arguments[..], &["--max-seconds", "5"]].concat());
+    assert_eq!((stranger.code, stranger.stdout.as_str()), (Some(1), ""), "{}", stranger.stderr);
+}
+
+/// The two commands of the README: a run that stops at its limit, and the rest of it.
+#[test]
+fn the_example_works_and_goes_on_where_it_stopped() {
+    let place = place();
+    let command = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
+        Ran::from(command.output().unwrap())
+    };
+    if !has_sandbox(&place, test_name!()) {
+        return;
+    }
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agent/greet.yaml");
+    let first =
+        command(&["exec", "--replay", example, "--workspace", "ws", "--max-model-turns", "2", "Write it"]);
+    assert_eq!(first.code, Some(1), "{}", first.stderr);
+    assert!(
+        first.stderr.contains("--max-model-turns") && first.stderr.contains("fullsend resume"),
+        "{}",
+        first.stderr
+    );
+    let [run] = &runs(&place)[..] else { panic!("one run: {:?}", runs(&place)) };
+    let rest =
+        command(&["resume", run.to_str().unwrap(), "--max-model-turns", "8", "--output-mode", "batch"]);
+    assert_eq!(rest.code, Some(0), "{}", rest.stderr);
+    assert!(rest.stdout.ends_with("Hello, world! and Hello, Ada!\n"), "{}", rest.stdout);
+    assert_eq!(runs(&place).len(), 1);
 }
 
 #[test]

@@ -123,8 +123,11 @@ fn the_agent_works_through_litellm() {
 
     let (ran, told) = proxy.exec(&place, "through", KEY);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "written\n"), "{}", ran.stderr);
-    assert_eq!((&told["num_turns"], behind.requests().len()), (&json!(3), 3), "{told}");
-    assert_eq!(told["usage"]["input_tokens"].as_u64(), Some(60), "10, 20 and 30: {told}");
+    // The proxy asks for the list of models by itself.
+    let asked = behind.requests().iter().filter(|request| request.target.ends_with("/completions")).count();
+    assert_eq!(told["num_turns"], json!(3), "{told}");
+    assert_eq!(asked, 3);
+    assert_eq!(told["usage"]["inputTokens"].as_u64(), Some(60), "10, 20 and 30: {told}");
     assert_eq!(fs::read_to_string(place.path().join("ws/file-2.txt")).unwrap(), "turn 2");
 
     let (ran, told) = proxy.exec(&place, "busy", KEY);
@@ -136,7 +139,8 @@ fn the_agent_works_through_litellm() {
 
     let (ran, _) = proxy.exec(&place, "says", "sk-another");
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    assert!(ran.stderr.contains("FULLSEND_API_KEY"), "{}", ran.stderr);
+    // Without a database it cannot look other keys up; what it says reaches the operator.
+    assert!(ran.stderr.contains("No connected db"), "{}", ran.stderr);
     for told in [&ran.stdout, &ran.stderr] {
         assert!(!told.contains("sk-another"), "{told}");
     }

@@ -49,8 +49,13 @@ fn problem(finished: &Finished) -> Option<String> {
     if let Some(detail) =
         finished.ending.detail.as_ref().filter(|_| finished.ending.status != EndStatus::Completed)
     {
-        let resume = format!("; continue with: fullsend resume {}", finished.store.run_dir().display());
-        return Some(format!("{detail}{resume}"));
+        let used_up = matches!(
+            finished.ending.terminal_reason,
+            TerminalReason::MaxModelTurns | TerminalReason::BudgetExhausted
+        );
+        let first = if used_up { "raise the limit and continue" } else { "continue" };
+        let directory = finished.store.run_dir().display();
+        return Some(format!("{detail}; {first} with: fullsend resume {directory}"));
     }
     let outcome = finished.structured.as_ref()?;
     let error = outcome.validation_error.as_ref()?;
