@@ -214,9 +214,12 @@ impl<'w> Engine<'w> {
         let usage = completion.usage;
         self.parts.store.append(&Row::Usage { turn, usage })?;
         self.parts.budget.charge(&usage);
+        self.parts.budget.shown(completion.message.content.len() as u64);
         let mut said = completion.message;
         let calls = std::mem::take(&mut said.tool_calls);
         said.tool_calls = calls.iter().map(shortened).collect();
+        let arguments: usize = said.tool_calls.iter().map(|call| call.arguments.len()).sum();
+        self.parts.budget.shown(arguments as u64);
         (self.watch)(Event::Answered { content: &said.content, calls: &said.tool_calls });
         self.answer.clone_from(&said.content);
         let kept =
