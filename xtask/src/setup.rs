@@ -24,6 +24,7 @@ pub(crate) const FOR_TESTS: &[Requirement] = &[
     // Newer releases have the client in a package of its own.
     debian("docker-cli", "docker"),
     debian("runsc", "runsc"),
+    LITELLM,
 ];
 /// What `cargo xtask fuzz` needs: libFuzzer is C++ and is compiled from source.
 pub(crate) const FOR_FUZZING: &[Requirement] = &[debian("g++", "g++")];
@@ -35,6 +36,10 @@ const fn debian(name: &'static str, program: &'static str) -> Requirement {
 /// Checks dependencies against `deny.toml`.
 pub(crate) const CARGO_DENY: Requirement =
     Requirement { name: "cargo-deny", kind: Kind::CargoTool { version: "0.20.2" } };
+
+/// A gateway that many people put before their models; tests drive the agent through the real one.
+const LITELLM: Requirement =
+    Requirement { name: "litellm", kind: Kind::PythonTool { package: "litellm[proxy]", version: "1.106.2" } };
 
 /// Pauses before the second and third try: registries and mirrors have short outages.
 const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(8)];
@@ -62,6 +67,8 @@ enum Kind {
     CargoTool { version: &'static str },
     /// A Debian or Ubuntu package, present when `program` can be found.
     DebianPackage { program: &'static str },
+    /// A Python package with a program of the requirement's name, in a virtual environment below `.tools/python`.
+    PythonTool { package: &'static str, version: &'static str },
 }
 
 impl Requirement {
@@ -75,6 +82,12 @@ impl Requirement {
                 candidates.into_iter().find(|path| version_of(path).is_some_and(|found| found >= wanted))
             }
             Kind::DebianPackage { program } => in_path(program),
+            Kind::PythonTool { version, .. } => {
+                // Asking the program itself takes it many seconds.
+                let place = python_place(repo, self.name);
+                let installed = std::fs::read_to_string(place.join(INSTALLED)).ok()?;
+                (installed == version).then(|| place.join("bin").join(self.name))
+            }
         }
     }
 
@@ -97,6 +110,7 @@ impl Requirement {
         match self.kind {
             Kind::CargoTool { version } => install_cargo_tool(repo, self.name, version),
             Kind::DebianPackage { .. } => install_debian_package(repo, self.name),
+            Kind::PythonTool { package, version } => install_python_tool(repo, self.name, package, version),
         }
     }
 }
@@ -139,6 +153,27 @@ fn install_debian_package(repo: &Repo, name: &str) -> Result<()> {
     apt(&["update", "-qq"])?;
     apt(&["install", "-y", "-qq", "--no-install-recommends", name])?;
     Ok(())
+}
+
+/// Written last into a virtual environment: the version of what is in it.
+const INSTALLED: &str = "installed-version";
+
+fn python_place(repo: &Repo, name: &str) -> PathBuf {
+    repo.join(".tools/python").join(name)
+}
+
+fn install_python_tool(repo: &Repo, name: &str, package: &str, version: &str) -> Result<()> {
+    let place = python_place(repo, name);
+    // Debian keeps what makes virtual environments in a package of its own.
+    if process::capture(repo.command("python3").args(["-m", "ensurepip", "--version"])).is_err() {
+        install_debian_package(repo, "python3-venv")?;
+    }
+    process::capture(repo.command("python3").args(["-m", "venv", "--clear"]).arg(&place))?;
+    let mut pip = repo.command(place.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", &format!("{package}=={version}")]);
+    process::capture(&mut pip)?;
+    std::fs::write(place.join(INSTALLED), version)
+        .with_context(|| format!("cannot write into {}", place.display()))
 }
 
 fn retry(mut attempt: impl FnMut() -> Result<()>) -> Result<()> {

@@ -139,7 +139,7 @@ impl Budget {
             (Some(sum), Some(more)) => Some(sum.saturating_add(more)),
             (some, None) | (None, some) => some,
         };
-        let total = usage.total_tokens.or_else(|| add(usage.input_tokens, usage.output_tokens));
+        let total = crate::store::usage::total(usage);
         self.usage.input_tokens = add(self.usage.input_tokens, usage.input_tokens);
         self.usage.cached_input_tokens = add(self.usage.cached_input_tokens, usage.cached_input_tokens);
         self.usage.output_tokens = add(self.usage.output_tokens, usage.output_tokens);

@@ -9,9 +9,12 @@ mod resume;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fullsend_flow::{Label, LabelId, LabelTable};
-use fullsend_model::{Completion, Conversation, Message, ModelClient, ModelError, ModelRequest, Progress};
+use fullsend_model::{
+    AssistantMessage, Completion, Conversation, Message, ModelClient, ModelError, ModelRequest, Progress,
+};
 
 pub use self::finish::Finished;
 pub use self::resume::ResumeError;
@@ -26,6 +29,9 @@ use crate::structured::StructuredResult;
 use crate::tool::ToolFault;
 use crate::toolbox::Toolbox;
 use crate::workspace::CurrentDir;
+
+/// How long the end of a run waits for what goes on beside it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What one run works with.
 #[derive(Debug)]
@@ -89,7 +95,6 @@ pub struct Engine<'w> {
     /// How often the model was told to go on or to mend its result.
     nudges: u32,
     repairs: u32,
-    answer: String,
     /// Where commands start, as far as it is on record.
     current_dir: String,
     /// Of a run that goes on: calls without a result, and what is new to say.
@@ -115,7 +120,6 @@ impl<'w> Engine<'w> {
             context: LabelId::BOTTOM,
             nudges: 0,
             repairs: 0,
-            answer: String::new(),
             current_dir,
             dangling: Vec::new(),
             more: Vec::new(),
@@ -123,8 +127,15 @@ impl<'w> Engine<'w> {
         }
     }
 
-    /// Says what a run begins with.
+    /// Says what a run begins with, and that this was all.
     pub fn open(&mut self, opening: Vec<Opening>) -> Result<(), RunError> {
+        self.tell_model(opening)?;
+        self.parts.store.append(&Row::Opened)?;
+        Ok(())
+    }
+
+    /// Says something that is not the model's.
+    fn tell_model(&mut self, opening: Vec<Opening>) -> Result<(), RunError> {
         for Opening { kept, label, rows } in opening {
             for row in &rows {
                 self.parts.store.append(row)?;
@@ -136,12 +147,21 @@ impl<'w> Engine<'w> {
         Ok(())
     }
 
-    /// Runs to the end, or until `stop` is ready: its number is that of the signal. Whatever happens is on record.
-    pub async fn run(mut self, stop: impl Future<Output = i32>) -> Finished {
+    /// Runs to the end, or until `stop` is ready: its number is that of the signal. Whatever happens is on record. What goes
+    /// on `beside` the run and belongs to its record is waited for, though not for long.
+    pub async fn run(
+        mut self,
+        stop: impl Future<Output = i32>,
+        beside: impl Future<Output = ()>,
+    ) -> Finished {
         let ended = tokio::select! {
             biased;
             signal = stop => Ok(stopped(signal)),
-            ended = self.drive() => ended,
+            ended = async {
+                let ended = self.drive().await;
+                let _nothing_depends_on_it = tokio::time::timeout(PATIENCE, beside).await;
+                ended
+            } => ended,
         };
         self.conclude(ended)
     }
@@ -221,25 +241,51 @@ impl<'w> Engine<'w> {
         let arguments: usize = said.tool_calls.iter().map(|call| call.arguments.len()).sum();
         self.parts.budget.shown(arguments as u64);
         (self.watch)(Event::Answered { content: &said.content, calls: &said.tool_calls });
-        self.answer.clone_from(&said.content);
-        let kept =
-            KeptMessage::Assistant { content: said.content.clone(), tool_calls: said.tool_calls.clone() };
+        let kept = KeptMessage::Assistant { content: said.content, tool_calls: said.tool_calls };
         // What a model says is made of all that it has seen.
         let label = self.context_label();
-        self.say(turn, kept, Message::Assistant(said), &label)?;
+        self.say_text(turn, kept, &label)?;
         Ok(calls)
     }
 
     /// Adds a message to the conversation: on record first, and with the label of where it came from.
     fn say(&mut self, turn: u64, kept: KeptMessage, message: Message, label: &Label) -> Result<(), RunError> {
+        self.record(turn, kept, label)?;
+        self.conversation.push(message);
+        Ok(())
+    }
+
+    /// The same for a message without pictures, which may be long: it is moved, not copied.
+    fn say_text(&mut self, turn: u64, kept: KeptMessage, label: &Label) -> Result<(), RunError> {
+        let message = match self.record(turn, kept, label)? {
+            KeptMessage::System { content } => Message::System { content },
+            KeptMessage::User { content, .. } => Message::User { content, images: Vec::new() },
+            KeptMessage::Assistant { content, tool_calls } => {
+                Message::Assistant(AssistantMessage { content, tool_calls })
+            }
+            KeptMessage::Tool { tool_call_id: call_id, content, .. } => Message::Tool { call_id, content },
+        };
+        self.conversation.push(message);
+        Ok(())
+    }
+
+    fn record(&mut self, turn: u64, kept: KeptMessage, label: &Label) -> Result<KeptMessage, RunError> {
         let (id, _) = self.labels.number(label);
         // Both numbers are of this table.
         let context = self.labels.join(self.context, id).unwrap_or(id);
         self.parts.store.record_labels(&self.labels)?;
-        self.parts.store.append(&Row::Message { turn, label: id, message: kept })?;
-        self.conversation.push(message);
+        let kept = self.parts.store.append_message(turn, id, kept)?;
         self.context = context;
-        Ok(())
+        Ok(kept)
+    }
+
+    /// The last thing the model said.
+    fn last_answer(&self) -> &str {
+        let said = self.conversation.messages().iter().rev().find_map(|message| match message {
+            Message::Assistant(said) => Some(said.content.as_str()),
+            Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,
+        });
+        said.unwrap_or_default()
     }
 
     fn context_label(&self) -> Label {

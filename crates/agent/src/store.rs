@@ -27,7 +27,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fullsend_flow::LabelTable;
+use fullsend_flow::{LabelId, LabelTable};
 use fullsend_guard::Clock;
 use serde::Serialize;
 use serde_json::Value;
@@ -106,13 +106,15 @@ impl RunStore {
         let (journal, cut_bytes) = Journal::reopen(&directory, &run_dir, |entry| fold.add(entry))?;
         let Some(recorded) = fold.finish(cut_bytes) else { return Err(StoreError::NeverBegan { run_dir }) };
         sweep_all(&directory).map_err(io_error("write", &run_dir))?;
+        let artifacts = Artifacts::new(directory, run_dir);
         let store = Self {
             run_id: recorded.run_id.clone(),
-            artifacts: Artifacts::new(directory, run_dir),
             journal,
             clock,
             labels: recorded.labels.labels().count(),
-            next_output: recorded.next_output,
+            // After a loss of power there may be outputs whose rows are lost.
+            next_output: recorded.next_output.max(artifacts.highest_output(&recorded.run_id) + 1),
+            artifacts,
             cut_bytes,
             _lock: lock,
         };
@@ -187,6 +189,20 @@ impl RunStore {
         self.append(&Row::Ended(ending.clone()))?;
         self.journal.sync()?;
         report::render(self)
+    }
+
+    /// Writes down a message, and gives it back: it may be long, and is not copied.
+    pub fn append_message(
+        &mut self,
+        turn: u64,
+        label: LabelId,
+        message: KeptMessage,
+    ) -> Result<KeptMessage, StoreError> {
+        let row = Row::Message { turn, label, message };
+        self.append(&row)?;
+        // It is the row from above.
+        let Row::Message { message, .. } = row else { return Err(StoreError::UnknownLabel(label)) };
+        Ok(message)
     }
 
     /// Every row so far, in order.

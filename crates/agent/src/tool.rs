@@ -111,8 +111,8 @@ pub enum ToolFault {
     /// The sandbox is gone, or cannot do what it promised.
     #[error("the sandbox failed: {0}")]
     Sandbox(#[from] fullsend_sandbox::SandboxError),
-    /// A result cannot be kept.
-    #[error("cannot write `{}`: {source}", path.display())]
+    /// A result cannot be kept, or is not what it was.
+    #[error("cannot use `{}`: {source}", path.display())]
     Artifact {
         /// The file.
         path: PathBuf,
@@ -128,4 +128,7 @@ pub trait Tool: fmt::Debug + Send + Sync {
 
     /// Calls it.
     fn call<'a>(&'a self, context: ToolCallContext<'a>) -> Pending<'a, Result<ToolOutput, ToolFault>>;
+
+    /// Removes what a call with this input left unfinished in a process that was killed. What the call has done stays.
+    fn clean_up(&self, _input: &Map<String, Value>) {}
 }

@@ -13,7 +13,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fullsend_harness::value::Platform;
 
 pub(crate) use self::agent::{
-    AgentExecArgs, AgentLimitArgs, AgentResumeArgs, ModelArgs, OutputMode, PromptRoleName, ResultArgs, TOOLS,
+    AgentExecArgs, AgentLimitArgs, AgentResumeArgs, ModelArgs, OutputMode, PlaceArgs, PromptRoleName,
+    ResultArgs, TOOLS,
 };
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};
 pub(crate) use self::sandbox::{

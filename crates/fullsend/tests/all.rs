@@ -7,9 +7,13 @@
 )]
 
 mod suite {
+    mod agent_crashes;
+    mod agent_place;
+    mod agent_resume;
     mod cache;
     mod definitions;
     mod doctor;
+    mod exec_cli;
     mod forge_place;
     mod hook;
     mod hostile_model;
@@ -19,6 +23,7 @@ mod suite {
     mod hostile_run;
     mod init;
     mod lint;
+    mod litellm;
     mod locking;
     mod loopback;
     mod malformed;

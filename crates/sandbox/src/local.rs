@@ -13,6 +13,7 @@ mod memory;
 pub(crate) mod mounts;
 pub(crate) mod network;
 mod notify;
+mod orphan;
 mod paths;
 mod probe;
 mod process;

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use fullsend_flow::Label;
 use fullsend_model::{Image, Message, ToolCall};
+use fullsend_origin::Sha256Digest;
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
@@ -39,13 +40,25 @@ struct Made {
 }
 
 impl Engine<'_> {
-    /// Makes the calls of one answer. Reads run beside each other when nothing but reads was asked for.
+    /// Makes the calls of one answer, and shows the pictures that came of them.
     pub(super) async fn make_calls(&mut self, turn: u64, calls: &[ToolCall]) -> Result<(), RunError> {
         // What the model wrote was made of what it had seen: one label for all calls of an answer.
         let label = self.context_label();
+        let mut images = Vec::new();
+        self.answer_calls(turn, calls, &label, &mut images).await?;
+        self.show_images(turn, images, &label)
+    }
+
+    /// Makes calls of one answer. Reads run beside each other when nothing but reads was asked for.
+    pub(super) async fn answer_calls(
+        &mut self,
+        turn: u64,
+        calls: &[ToolCall],
+        label: &Label,
+        images: &mut Vec<AttachedImage>,
+    ) -> Result<(), RunError> {
         let most = self.parts.budget.limits().calls_per_turn;
         let (made, refused) = calls.split_at(most.min(calls.len()));
-        let mut images = Vec::new();
         // Pictures are large, and eight at a time would be held in memory before the budget is asked.
         let reads = |call: &ToolCall| {
             call.name != "view_image" && self.parts.toolbox.effect(&call.name) == Some(Effect::Read)
@@ -60,13 +73,13 @@ impl Engine<'_> {
                 }
                 continue;
             }
-            self.make_some(turn, some, &label, &mut images).await?;
+            self.make_some(turn, some, label, images).await?;
         }
         for call in refused {
             let limit = format!("at most {most} calls in one answer");
             self.refuse_surplus(turn, call, "too-many-calls", &limit)?;
         }
-        self.show_images(turn, images, &label)
+        Ok(())
     }
 
     async fn make_some(
@@ -328,10 +341,10 @@ impl Engine<'_> {
         let kept = KeptMessage::Tool {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
-            content: content.clone(),
+            content,
             result_ref,
         };
-        self.say(turn, kept, Message::Tool { call_id: call.id.clone(), content }, label)
+        self.say_text(turn, kept, label)
     }
 
     fn keep_current_dir(&mut self) -> Result<(), RunError> {
@@ -344,7 +357,12 @@ impl Engine<'_> {
     }
 
     /// Pictures come after all results of an answer: gateways do not accept anything between them.
-    fn show_images(&mut self, turn: u64, images: Vec<AttachedImage>, label: &Label) -> Result<(), RunError> {
+    pub(super) fn show_images(
+        &mut self,
+        turn: u64,
+        images: Vec<AttachedImage>,
+        label: &Label,
+    ) -> Result<(), RunError> {
         if images.is_empty() {
             return Ok(());
         }
@@ -353,6 +371,7 @@ impl Engine<'_> {
         let (mut attachments, mut loaded) = (Vec::new(), Vec::new());
         for image in &images {
             let bytes = std::fs::read(&image.snapshot)
+                .and_then(|bytes| unchanged(bytes, &image.digest))
                 .map_err(|source| ToolFault::Artifact { path: image.snapshot.clone(), source })?;
             attachments.push(ImageAttachment {
                 host_path: image.name.clone().into(),
@@ -367,6 +386,14 @@ impl Engine<'_> {
         self.tell(&kept);
         self.say(turn, kept, Message::User { content, images: loaded }, &label.join(&Label::untrusted()))
     }
+}
+
+/// The bytes of a picture, if they are what they were when its digest was taken.
+pub(super) fn unchanged(bytes: Vec<u8>, digest: &str) -> std::io::Result<Vec<u8>> {
+    if format!("sha256:{}", Sha256Digest::of(&bytes)) == digest {
+        return Ok(bytes);
+    }
+    Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "the picture is not what it was"))
 }
 
 /// What is answered for a call that the budget of time has ended.

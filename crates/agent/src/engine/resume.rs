@@ -4,13 +4,15 @@ use std::io;
 use std::path::PathBuf;
 
 use fullsend_model::{AssistantMessage, Image, Message, ToolCall};
-use fullsend_origin::Sha256Digest;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::calls::unchanged;
 use super::{Engine, Opening, RunError, RunParts, Watch};
 use crate::event::Event;
-use crate::store::{CallFinished, CallState, EndStatus, Ending, Execution, KeptMessage, Recorded, Row};
-use crate::tool::{Effect, Shown, ToolFault};
+use crate::store::{
+    CallFinished, CallState, EndStatus, Ending, Execution, KeptMessage, Recorded, RecordedSettings, Row,
+};
+use crate::tool::{AttachedImage, Effect, Shown, ToolFault};
 
 /// Why a run cannot be gone on with.
 #[derive(Debug, thiserror::Error)]
@@ -19,6 +21,9 @@ pub enum ResumeError {
     /// It is complete, and there is nothing new to say.
     #[error("the run `{0}` is complete; give it something more to do with --prompt")]
     Complete(String),
+    /// It was killed before its prompt was on record, and has done nothing.
+    #[error("the run `{0}` ended before its prompt was on record, and did nothing: start it again")]
+    NeverOpened(String),
     /// The record cannot be read or written.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -29,9 +34,13 @@ impl<'w> Engine<'w> {
     pub fn resume(
         parts: RunParts,
         recorded: Recorded,
+        settings: &RecordedSettings,
         more: Vec<Opening>,
         watch: Watch<'w>,
     ) -> Result<Self, ResumeError> {
+        if !recorded.opened {
+            return Err(ResumeError::NeverOpened(recorded.run_id.to_string()));
+        }
         let complete = recorded.ended.as_ref().is_some_and(|ending| ending.status == EndStatus::Completed);
         if complete && more.is_empty() {
             return Err(ResumeError::Complete(recorded.run_id.to_string()));
@@ -43,13 +52,12 @@ impl<'w> Engine<'w> {
         for kept in recorded.messages {
             let message = engine.message_of(&kept.message)?;
             engine.retell(&kept.message);
-            if let KeptMessage::Assistant { content, .. } = &kept.message {
-                engine.answer.clone_from(content);
-            }
             engine.conversation.push(message);
             engine.context = engine.labels.join(engine.context, kept.label).unwrap_or(kept.label);
         }
         engine.more = more;
+        // Nothing is wrong with the record, so that a run that is refused above stays as it was.
+        engine.parts.store.resume(settings).map_err(RunError::from)?;
         Ok(engine)
     }
 
@@ -70,6 +78,8 @@ impl<'w> Engine<'w> {
     /// others may have done something already, and are not made twice.
     pub(super) async fn make_dangling_calls(&mut self) -> Result<(), RunError> {
         let turn = u64::from(self.parts.budget.turns());
+        let label = self.context_label();
+        let mut images = self.unseen_images();
         let mut open: Vec<ToolCall> = Vec::new();
         for dangling in std::mem::take(&mut self.dangling) {
             let call = dangling.call;
@@ -80,16 +90,42 @@ impl<'w> Engine<'w> {
                 // What was refused is refused again.
                 CallState::Finished { execution: Execution::NotRun, .. } => open.push(call),
                 CallState::Interrupted { .. } | CallState::Finished { .. } => {
-                    self.make_calls(turn, &std::mem::take(&mut open)).await?;
+                    self.answer_calls(turn, &std::mem::take(&mut open), &label, &mut images).await?;
+                    if let Ok(prepared) = self.parts.toolbox.prepare(&call) {
+                        prepared.tool.clean_up(&prepared.input);
+                    }
                     self.answer_interrupted(turn, &call)?;
                 }
             }
         }
-        if !open.is_empty() {
-            self.make_calls(turn, &open).await?;
-        }
+        self.answer_calls(turn, &open, &label, &mut images).await?;
+        self.show_images(turn, images, &label)?;
         let more = std::mem::take(&mut self.more);
-        self.open(more)
+        self.tell_model(more)
+    }
+
+    /// Pictures of the last answer's calls that the model was told of and has not seen: they come after the last result.
+    fn unseen_images(&self) -> Vec<AttachedImage> {
+        let messages = self.conversation.messages();
+        let last = messages.iter().rposition(|message| !matches!(message, Message::Tool { .. }));
+        let results = messages.get(last.map_or(0, |last| last + 1)..).unwrap_or_default();
+        let image = |message: &Message| {
+            let Message::Tool { content, .. } = message else { return None };
+            // Most results are not even read.
+            let result: Value =
+                content.contains("imageAttached").then(|| serde_json::from_str(content).ok())??;
+            result.get("imageAttached")?.as_bool().filter(|attached| *attached)?;
+            let text = |key: &str| result.get(key).and_then(Value::as_str);
+            let media_type = known_media_type(text("mediaType")?)?;
+            let digest = text("digest")?;
+            Some(AttachedImage {
+                snapshot: self.parts.store.artifacts().image(digest.strip_prefix("sha256:")?, media_type)?,
+                media_type,
+                digest: digest.to_owned(),
+                name: text("path")?.rsplit('/').next().unwrap_or_default().to_owned(),
+            })
+        };
+        results.iter().filter_map(image).collect()
     }
 
     fn answer_interrupted(&mut self, turn: u64, call: &ToolCall) -> Result<(), RunError> {
@@ -146,10 +182,8 @@ impl<'w> Engine<'w> {
             None => attachment.host_path.clone(),
         };
         let fault = |source| RunError::Tool(ToolFault::Artifact { path: path.clone(), source });
-        let bytes = std::fs::read(&path).map_err(fault)?;
-        if format!("sha256:{}", Sha256Digest::of(&bytes)) != attachment.digest {
-            return Err(fault(io::Error::new(io::ErrorKind::InvalidData, "the picture is not what it was")));
-        }
+        let bytes =
+            std::fs::read(&path).and_then(|bytes| unchanged(bytes, &attachment.digest)).map_err(fault)?;
         let media_type = known_media_type(&attachment.media_type).ok_or_else(|| {
             fault(io::Error::new(io::ErrorKind::InvalidData, "not a picture of a known kind"))
         })?;

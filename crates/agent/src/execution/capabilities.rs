@@ -14,24 +14,15 @@ use crate::tool::ToolFault;
 /// What is looked for.
 pub const PROGRAMS: [&str; 7] = ["bash", "sh", "node", "deno", "python", "python3", "git"];
 
-/// One line for each program: its name, its path, the first line of its version; nothing after the name if it is missing.
-/// A program that waits for something is not waited for long.
+/// One line for each program: its name and its path; nothing after the name if it is missing. Asking programs for their
+/// versions would start each of them, which takes longer than many runs.
 const PROBE: &str = r#"for name in "$@"; do
   path=$(command -v "$name") || path=
-  version=
-  case $name:$path in
-    *:) ;;
-    sh:*) ;;
-    *) version=$(timeout 5 "$path" --version 2>/dev/null </dev/null | head -n 1) ;;
-  esac
-  printf '%s\t%s\t%s\n' "$name" "$path" "$version"
+  printf '%s\t%s\n' "$name" "$path"
 done"#;
 
 /// The longest that all of them may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest version that is kept, in characters.
-const LONGEST: usize = 200;
-
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -52,9 +43,6 @@ pub struct Command {
     /// Where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What it says its version is; written by a program of the sandbox, so for display only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
 }
 
 impl Execution {
@@ -96,13 +84,9 @@ fn read(text: &str) -> BTreeMap<String, Command> {
     let mut commands: BTreeMap<String, Command> =
         PROGRAMS.iter().map(|name| ((*name).to_owned(), Command::default())).collect();
     for line in text.lines() {
-        let mut parts = line.splitn(3, '\t');
-        let mut part = || parts.next().filter(|part| !part.is_empty());
-        let found = part().and_then(|name| commands.get_mut(name));
-        let (Some(command), Some(path)) = (found, part()) else { continue };
-        let version =
-            part().map(|version| version.chars().filter(|c| !c.is_control()).take(LONGEST).collect());
-        *command = Command { present: true, path: Some(path.to_owned()), version };
+        let Some((name, path)) = line.split_once('\t').filter(|(_, path)| !path.is_empty()) else { continue };
+        let Some(command) = commands.get_mut(name) else { continue };
+        *command = Command { present: true, path: Some(path.to_owned()) };
     }
     commands
 }
@@ -113,16 +97,11 @@ mod tests {
 
     #[test]
     fn lines_of_programs_are_read_and_others_are_not() {
-        let commands =
-            read("bash\t/bin/bash\tGNU bash\x1b[0m, 5\nsh\t/bin/sh\t\nnode\t\t\nevil\t/x\ty\n\n\t\t\n");
+        let commands = read("bash\t/bin/bash\nsh\t/bin/sh\nnode\t\nevil\t/x\n\n\t\n");
         assert_eq!(commands.len(), PROGRAMS.len());
-        let found = |path: &str, version: Option<&str>| Command {
-            present: true,
-            path: Some(path.to_owned()),
-            version: version.map(str::to_owned),
-        };
-        assert_eq!(commands["bash"], found("/bin/bash", Some("GNU bash[0m, 5")));
-        assert_eq!(commands["sh"], found("/bin/sh", None));
+        let found = |path: &str| Command { present: true, path: Some(path.to_owned()) };
+        assert_eq!(commands["bash"], found("/bin/bash"));
+        assert_eq!(commands["sh"], found("/bin/sh"));
         assert_eq!(commands["node"], Command::default());
         assert!(!read("")["git"].present);
     }

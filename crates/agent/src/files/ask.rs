@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::failure::{ErrorCode, Failure};
 use super::workspace_label;
@@ -103,6 +103,14 @@ impl<T: Into<Failure>> From<T> for WorkError {
 }
 
 impl Desk {
+    /// Removes the draft of a file that a killed process did not finish.
+    pub(super) fn clean_up(&self, input: &Map<String, Value>) {
+        let given = input.get("path").and_then(Value::as_str);
+        if let Some(path) = given.and_then(|given| self.workspace.resolve(given, &self.current.get()).ok()) {
+            self.workspace.remove_drafts(&path);
+        }
+    }
+
     /// Reads the arguments, runs `work` where it may block, and makes the answer.
     pub(super) async fn run<A: Ask>(
         &self,

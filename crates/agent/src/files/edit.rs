@@ -5,7 +5,7 @@ mod apply;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use self::apply::{Applied, Draft};
 use super::ask::{Ask, Desk, Done, Job, Worked};
@@ -105,6 +105,10 @@ impl Tool for EditFile {
 
     fn call<'a>(&'a self, context: ToolCallContext<'a>) -> Pending<'a, Result<ToolOutput, ToolFault>> {
         Box::pin(self.desk.run::<Arguments>(NAME, context, |job| work(job).map(Done::into_output)))
+    }
+
+    fn clean_up(&self, input: &Map<String, Value>) {
+        self.desk.clean_up(input);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::failure::{ErrorCode, Failure};
@@ -88,6 +88,10 @@ impl Tool for WriteFile {
 
     fn call<'a>(&'a self, context: ToolCallContext<'a>) -> Pending<'a, Result<ToolOutput, ToolFault>> {
         Box::pin(self.desk.run::<Arguments>(NAME, context, |job| work(job).map(Done::into_output)))
+    }
+
+    fn clean_up(&self, input: &Map<String, Value>) {
+        self.desk.clean_up(input);
     }
 }
 

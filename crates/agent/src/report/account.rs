@@ -143,6 +143,7 @@ impl<'a> Account<'a> {
             }
             Row::Started { .. }
             | Row::Label { .. }
+            | Row::Opened
             | Row::SkillActivated { .. }
             | Row::SkillRead { .. }
             | Row::SkillExecuted { .. } => {}

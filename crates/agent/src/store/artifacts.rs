@@ -1,5 +1,6 @@
 //! What tools leave in the directory of a run.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +14,7 @@ use serde_json::Value;
 
 use super::error::ArtifactError;
 use super::files::{self, Existing};
-use super::run_id::is_plain;
+use super::run_id::{RunId, is_plain};
 use super::{journal, lock};
 
 /// The directory of whole results.
@@ -63,6 +64,19 @@ impl Artifacts {
         self.write_json(Some(OUTPUTS), &name, Existing::Keep, record)
     }
 
+    /// The highest number of an output that has a file; zero when there is none.
+    pub(super) fn highest_output(&self, run_id: &RunId) -> u64 {
+        let opened = files::dir_in(self.directory(), OUTPUTS);
+        let names = opened.and_then(files::names).unwrap_or_default();
+        let prefix = format!("{run_id}_");
+        // `<run>_<tool>_<number>-<what>`: what has a longer name is not one that a number is given to twice.
+        let number = |name: &OsString| {
+            let (output, _) = name.to_str()?.strip_prefix(&prefix)?.split_once('-')?;
+            output.rsplit('_').next()?.parse::<u64>().ok()
+        };
+        names.iter().filter_map(number).max().unwrap_or_default()
+    }
+
     /// A new file for what a command writes while it runs, such as `stdout`.
     pub fn spill(&self, output_id: &str, stream: &str) -> io::Result<(PathBuf, File)> {
         let name = format!("{}.txt", plain_name(&format!("{output_id}-{stream}")));
@@ -84,6 +98,13 @@ impl Artifacts {
         };
         kept().map_err(ArtifactError::at(&path))?;
         Ok(path)
+    }
+
+    /// Where the picture with this digest is kept, if it is.
+    pub(crate) fn image(&self, digest: &str, media_type: &str) -> Option<PathBuf> {
+        let digest: Sha256Digest = digest.parse().ok()?;
+        let path = self.run_dir().join(IMAGES).join(format!("{digest}{}", extension(media_type)));
+        path.is_file().then_some(path)
     }
 
     /// Writes a JSON file at the top of the directory, all of it or nothing; one that was there is replaced.

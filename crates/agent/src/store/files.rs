@@ -28,6 +28,11 @@ fn dir_at(parent: impl AsFd, name: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)
 }
 
+/// Opens a directory in another one.
+pub(super) fn dir_in(parent: impl AsFd, name: &str) -> io::Result<OwnedFd> {
+    dir_at(parent, Path::new(name))
+}
+
 /// Opens a directory in another one, which is made if it is missing.
 pub(super) fn subdir(parent: impl AsFd, name: &str) -> io::Result<OwnedFd> {
     match dir_at(parent.as_fd(), Path::new(name)) {

@@ -171,11 +171,12 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     "started",
     "resumed",
     "label",
     "message",
+    "opened",
     "model_attempt",
     "usage",
     "call_started",

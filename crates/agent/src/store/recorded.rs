@@ -3,9 +3,11 @@
 mod calls;
 
 use std::path::Path;
+use std::time::Duration;
 
 use fullsend_flow::{LabelId, LabelTable};
 use fullsend_model::Usage;
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub use calls::{CallState, DanglingCall};
@@ -38,6 +40,8 @@ pub struct Recorded {
     pub run_id: RunId,
     /// What the run may do, after every narrowing.
     pub settings: RecordedSettings,
+    /// Whether all that the run begins with is on record.
+    pub opened: bool,
     /// The conversation.
     pub messages: Vec<KeptTurn>,
     /// The labels of its messages.
@@ -46,6 +50,10 @@ pub struct Recorded {
     pub turns: u64,
     /// What the answers used.
     pub usage: Usage,
+    /// How many bytes of answers, results and pictures entered the conversation.
+    pub output_bytes: u64,
+    /// How long processes were at it, up to the last row of each.
+    pub active: Duration,
     /// The number for the next output.
     pub next_output: u64,
     /// How many calls were begun.
@@ -83,6 +91,8 @@ pub(super) struct Fold {
     so_far: Option<Recorded>,
     usages: Vec<Usage>,
     asked: Asked,
+    /// When the process of the last row began, and when it wrote that row.
+    part: (String, String),
 }
 
 impl Fold {
@@ -91,12 +101,18 @@ impl Fold {
         match (&mut self.so_far, entry.row) {
             (None, Row::Started { run_id, settings, .. }) => {
                 self.so_far = Some(begin(run_id, *settings));
+                self.part = (entry.at.clone(), entry.at);
                 Ok(())
             }
             (None, _) => Err("the first row must say what the run may do".to_owned()),
             (Some(_), Row::Started { .. }) => Err("a run begins only once".to_owned()),
             (Some(recorded), row) => {
                 self.asked.see(&row);
+                if matches!(row, Row::Resumed { .. }) {
+                    recorded.active += between(&self.part);
+                    self.part.0.clone_from(&entry.at);
+                }
+                self.part.1 = entry.at;
                 if let Row::Usage { usage, .. } = &row {
                     self.usages.push(*usage);
                 }
@@ -109,7 +125,8 @@ impl Fold {
     pub(super) fn finish(self, cut_bytes: u64) -> Option<Recorded> {
         let recorded = self.so_far?;
         let usage = usage::sum(&self.usages);
-        Some(Recorded { usage, dangling: self.asked.dangling(), cut_bytes, ..recorded })
+        let active = recorded.active + between(&self.part);
+        Some(Recorded { usage, active, dangling: self.asked.dangling(), cut_bytes, ..recorded })
     }
 }
 
@@ -118,10 +135,13 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         run_id,
         current_dir: settings.start_dir.clone(),
         settings,
+        opened: false,
         messages: Vec::new(),
         labels: LabelTable::default(),
         turns: 0,
         usage: Usage::default(),
+        output_bytes: 0,
+        active: Duration::ZERO,
         next_output: 1,
         calls: 0,
         dangling: Vec::new(),
@@ -149,8 +169,10 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         Row::Message { turn, label, message } => {
             recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
             recorded.turns += u64::from(matches!(message, KeptMessage::Assistant { .. }));
+            recorded.output_bytes = recorded.output_bytes.saturating_add(grown(turn, &message));
             recorded.messages.push(KeptTurn { turn, label, message });
         }
+        Row::Opened => recorded.opened = true,
         Row::CallStarted { output_id, .. } => {
             recorded.calls += 1;
             used(recorded, &output_id);
@@ -174,10 +196,33 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
     Ok(())
 }
 
+/// The time between two moments of the record; none when a clock was set back, or was never one.
+fn between((from, to): &(String, String)) -> Duration {
+    let (Ok(from), Ok(to)) = (from.parse::<Timestamp>(), to.parse::<Timestamp>()) else {
+        return Duration::ZERO;
+    };
+    Duration::try_from(to.duration_since(from)).unwrap_or_default()
+}
+
 /// A number that was given to a call is never given to another, whether or not the call came to an end.
 fn used(recorded: &mut Recorded, output_id: &str) {
     let number = output_id.rsplit(':').next().and_then(|number| number.parse::<u64>().ok());
     if let Some(number) = number {
         recorded.next_output = recorded.next_output.max(number.saturating_add(1));
+    }
+}
+
+/// What a message counts against the budget of output. What the operator gives is free.
+fn grown(turn: u64, message: &KeptMessage) -> u64 {
+    match message {
+        KeptMessage::Assistant { content, tool_calls } => {
+            let arguments: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
+            (content.len() as u64).saturating_add(arguments as u64)
+        }
+        KeptMessage::Tool { content, result_ref: Some(_), .. } => content.len() as u64,
+        KeptMessage::User { image_attachments, .. } if turn > 0 => {
+            image_attachments.iter().map(|image| image.bytes).sum()
+        }
+        KeptMessage::System { .. } | KeptMessage::User { .. } | KeptMessage::Tool { .. } => 0,
     }
 }

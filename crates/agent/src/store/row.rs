@@ -48,6 +48,8 @@ pub enum Row {
         /// What is said.
         message: KeptMessage,
     },
+    /// All that the run begins with is said; without this row the prompt may be missing.
+    Opened,
     /// A gateway was asked.
     ModelAttempt {
         /// For which turn.

@@ -114,6 +114,9 @@ pub struct RecordedLimits {
     /// Time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<u64>,
+    /// Bytes of results that the model sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<u64>,
 }
 
 /// A directory of skills.

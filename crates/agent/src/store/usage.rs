@@ -2,6 +2,15 @@
 
 use fullsend_model::Usage;
 
+/// All tokens of an answer; gateways that do not add them up leave it to us.
+pub(crate) fn total(usage: &Usage) -> Option<u64> {
+    let sum = || match (usage.input_tokens, usage.output_tokens) {
+        (None, None) => None,
+        (input, output) => Some(input.unwrap_or_default().saturating_add(output.unwrap_or_default())),
+    };
+    usage.total_tokens.or_else(sum)
+}
+
 /// The sum of what is known. The cost is known only if every answer says what it cost: a part of a bill is no bill.
 pub(crate) fn sum(usages: &[Usage]) -> Usage {
     let tokens = |of: fn(&Usage) -> Option<u64>| {
@@ -16,7 +25,7 @@ pub(crate) fn sum(usages: &[Usage]) -> Usage {
         cached_input_tokens: tokens(|usage| usage.cached_input_tokens),
         output_tokens: tokens(|usage| usage.output_tokens),
         reasoning_tokens: tokens(|usage| usage.reasoning_tokens),
-        total_tokens: tokens(|usage| usage.total_tokens),
+        total_tokens: tokens(total),
         cost_usd: costs.filter(|costs| !costs.is_empty()).map(|costs| costs.iter().sum()),
     }
 }

@@ -5,21 +5,27 @@ use std::fmt;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::open::{expect_regular, open_regular, read_all};
-use super::reach::{Gaps, Reached};
+use super::reach::{Gaps, Reached, open_directory};
 use super::{Access, FileProblem, SandboxPath, Workspace};
 
 /// Names of new files until they are complete are tried this often.
 const TRIES: usize = 64;
+/// How the names of drafts begin and end; between them are the process, when it began, and a count.
+const DRAFT_PREFIX: &str = ".fullsend-";
+const DRAFT_SUFFIX: &str = ".tmp";
 /// What of a file's mode a replacement keeps. Not the set-user-id bits: writing to a file takes them away.
 const PERMISSIONS: u32 = 0o777;
 /// Makes names of files that are written at once differ.
 static NEXT: AtomicU64 = AtomicU64::new(0);
+/// When this process began.
+static START: OnceLock<u64> = OnceLock::new();
 
 /// What to do about directories that are missing above a new file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,6 +82,45 @@ impl Workspace {
             }
         }
     }
+}
+
+impl Workspace {
+    /// Removes drafts beside a file that processes which are gone left there when they were killed.
+    pub(crate) fn remove_drafts(&self, path: &SandboxPath) {
+        let Ok(Reached::Free { parent, .. } | Reached::Entry { parent, .. }) = self.reach(path, Gaps::Refuse)
+        else {
+            return;
+        };
+        // The handle only names the directory.
+        let Ok(listed) = open_directory(parent.as_fd(), OsStr::new(".")) else { return };
+        let Ok(entries) = rustix::fs::Dir::read_from(&listed) else { return };
+        for entry in entries.flatten() {
+            if entry.file_name().to_str().is_ok_and(is_orphan) {
+                // One that cannot be removed does no harm but to be there.
+                let _ = rustix::fs::unlinkat(&parent, entry.file_name(), AtFlags::empty());
+            }
+        }
+    }
+}
+
+/// Whether this is the name of a draft whose process is gone. This process has none while it removes them.
+fn is_orphan(name: &str) -> bool {
+    let inner = name.strip_prefix(DRAFT_PREFIX).and_then(|rest| rest.strip_suffix(DRAFT_SUFFIX));
+    let mut numbers = inner.into_iter().flat_map(|inner| inner.split('-')).map(str::parse::<u64>);
+    let (Some(Ok(process)), Some(Ok(start)), Some(Ok(_)), None) =
+        (numbers.next(), numbers.next(), numbers.next(), numbers.next())
+    else {
+        return false;
+    };
+    process == u64::from(std::process::id()) || start_of(process) != Some(start)
+}
+
+/// When a process began, in ticks since the machine did: together with its number it stands for no other.
+fn start_of(process: u64) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name before it may hold anything, also parentheses.
+    let (_, after_name) = text.rsplit_once(')')?;
+    after_name.split_whitespace().nth(19)?.parse().ok()
 }
 
 fn is_about_place(problem: &FileProblem) -> bool {
@@ -142,9 +187,11 @@ impl<'a> Draft<'a> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // A copy of a private file is private from the start; a new file has what the umask leaves.
         let mode = Mode::from_raw_mode(if replaces { 0o600 } else { 0o666 });
+        let process = std::process::id();
+        let start = START.get_or_init(|| start_of(process.into()).unwrap_or_default());
         for _ in 0..TRIES {
             let count = NEXT.fetch_add(1, Ordering::Relaxed);
-            let name = format!(".fullsend-{}-{count}.tmp", std::process::id());
+            let name = format!("{DRAFT_PREFIX}{process}-{start}-{count}{DRAFT_SUFFIX}");
             match rustix::fs::openat(parent, &name, flags, mode) {
                 Ok(handle) => return Ok(Self { parent, name, file: handle.into(), published: false }),
                 Err(Errno::EXIST) => {}

@@ -15,7 +15,9 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::event::Event;
-use fullsend_agent::store::{KeptMessage, Recorded, RecordedSettings, RunId, RunStore};
+use fullsend_agent::store::{
+    EndStatus, Ending, KeptMessage, Recorded, RecordedSettings, RunId, RunStore, TerminalReason,
+};
 use fullsend_flow::{Atom, Confidentiality, Integrity, Label};
 use fullsend_guard::SystemClock;
 use fullsend_origin::Sha256Digest;
@@ -95,7 +97,11 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
     let live = result.output_mode == OutputMode::Operator && !result.stream_events;
     let mut display = Display::new(live, result.stream_events);
     let mut watch = |event: Event<'_>| display.show(&event);
-    let started = scene.start(&store, recorded.as_ref()).await?;
+    let started = match scene.start(&store, recorded.as_ref()).await {
+        Ok(started) => started,
+        Err(error) if recorded.is_none() => return Err(never_began(store, error)),
+        Err(error) => return Err(error),
+    };
     let execution = started.execution.clone();
     let artifacts = store.artifacts().clone();
     // The sandbox is made while the model is asked for the first time.
@@ -118,19 +124,30 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         current_dir: started.current_dir,
     };
     let engine = match recorded {
-        Some(recorded) => Engine::resume(parts, recorded, opening, &mut watch)?,
+        Some(recorded) => Engine::resume(parts, recorded, scene.settings(), opening, &mut watch)?,
         None => {
             let mut engine = Engine::new(parts, &mut watch);
             engine.open([started.opening, opening].concat())?;
             engine
         }
     };
-    let finished = engine.run(async { signals.ending().await }).await;
+    let finished = engine.run(async { signals.ending().await }, async { drop(warm_up.await) }).await;
     display.end();
-    warm_up.abort();
     // Nothing is lost when the sandbox cannot be taken down: it is swept by the next run.
     let _swept_later = started.execution.end().await;
     Ok(finished)
+}
+
+/// Puts on record that a new run came to nothing, which nobody else will do.
+fn never_began(mut store: RunStore, error: anyhow::Error) -> anyhow::Error {
+    let ending = Ending {
+        status: EndStatus::Failed,
+        terminal_reason: TerminalReason::PromptLoopError,
+        detail: Some(format!("{error:#}")),
+    };
+    // The first error is the one to tell.
+    let _unrecorded = store.end(&ending);
+    error
 }
 
 fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
@@ -140,11 +157,14 @@ fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
     let limits = limits_of(&args.limits, Limits::default())?;
     let wanted = Wanted::of(args, &current)?;
     let scene = Scene::new(wanted, &model, &limits, &current)?;
+    let pictures = scene.check(&args.image)?;
     let clock = Arc::new(SystemClock);
     let store = RunStore::create(&scene.artifact_root, RunId::new(&SystemClock), scene.settings(), clock)?;
-    scene.keep_schema(&store)?;
+    let images = match scene.keep_schema(&store).and_then(|()| scene.keep(&store, pictures)) {
+        Ok(images) => images,
+        Err(error) => return Err(never_began(store, error)),
+    };
     let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
-    let images = scene.images(&store, &args.image)?;
     let label = prompt_label(&prompt, scene.settings());
     let kept = KeptMessage::User { content: prompt, image_attachments: images };
     let opening = vec![Opening { kept, label, rows: Vec::new() }];
@@ -152,15 +172,14 @@ fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
 }
 
 fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
-    ensure!(
-        args.image.is_empty() && args.skills.skill.is_empty(),
-        Advice::new(
-            "`--image` and `--skill` cannot be given to a run that goes on",
-            "say what is needed with `--prompt`"
-        )
-    );
+    if let Some(option) = settled(args) {
+        bail!(Advice::new(
+            format!("`{option}` cannot be given to a run that goes on"),
+            "leave it out, or start a new run; what is to be done can be said with `--prompt`"
+        ));
+    }
     let current = std::env::current_dir()?;
-    let (mut store, recorded) = RunStore::reopen(run, Arc::new(SystemClock))?;
+    let (store, recorded) = RunStore::reopen(run, Arc::new(SystemClock))?;
     let on_record = OnRecord {
         model: Some(recorded.settings.model.clone()),
         url: Some(recorded.settings.gateway.url.clone()),
@@ -169,9 +188,8 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
     let model = model::choose(&args.model, &on_record)?;
     let limits = limits_of(&args.limits, scene::recorded_limits(&recorded.settings))?;
     let scene = Scene::resumed(args, &recorded, &store, &model, &limits, &current)?;
-    store.resume(scene.settings())?;
     let turns = u32::try_from(recorded.turns).unwrap_or(u32::MAX);
-    let budget = Budget::new(limits, turns, recorded.usage, 0, Duration::ZERO);
+    let budget = Budget::new(limits, turns, recorded.usage, recorded.output_bytes, recorded.active);
     let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
     let say = |content: String| {
         let label = prompt_label(&content, scene.settings());
@@ -183,6 +201,21 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
     };
     let opening = more.map(say).into_iter().collect();
     Ok(Prepared { scene, model, store, budget, opening, recorded: Some(recorded) })
+}
+
+/// The option that was given although it was settled when the run began. To ignore it would deceive whoever gave it.
+fn settled(args: &AgentExecArgs) -> Option<&'static str> {
+    let given = [
+        ("--image", !args.image.is_empty()),
+        ("--skill", !args.skills.skill.is_empty()),
+        ("--no-skill-catalog", args.skills.no_skill_catalog),
+        ("--system-prompt", args.system_prompt.is_some()),
+        ("--cwd", args.place.cwd.is_some()),
+        ("--focus-root", args.place.focus_root.is_some()),
+        ("--artifact-root", args.place.artifact_root.is_some()),
+        ("--structured-result-path", args.result.structured_result_path.is_some()),
+    ];
+    given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
 }
 
 /// Where a prompt comes from: only a direct command vouches for what follows from it.
@@ -220,11 +253,13 @@ fn prompt_of(args: &AgentExecArgs) -> Result<String> {
             "give one of `--prompt`, `--prompt-file` and words on the command line"
         )),
     }
-    if let Some(path) = &args.prompt_file {
-        return std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read the prompt `{}`", path.display()));
-    }
-    Ok(args.prompt.clone().or(words).unwrap_or_default())
+    let prompt = match &args.prompt_file {
+        Some(path) => std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the prompt `{}`", path.display()))?,
+        None => args.prompt.clone().or(words).unwrap_or_default(),
+    };
+    ensure!(!prompt.trim().is_empty(), Advice::new("the prompt is empty", "say what the agent is to do"));
+    Ok(prompt)
 }
 
 fn limits_of(args: &AgentLimitArgs, usual: Limits) -> Result<Limits> {

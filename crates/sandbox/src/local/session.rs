@@ -194,6 +194,7 @@ impl Session {
         };
         let sources: Vec<BorrowedFd<'_>> = view.held.iter().map(|source| source.descriptor()).collect();
         let born = bring_up(shared, launch.clone(), &sources, group.as_ref()).await?;
+        shared.state.note_first(&self.id, born.pid)?;
         self.report = report(&wish, shared.landlock()?, group.as_ref(), spec);
         let network = LiveNetwork::start(shared, &self.id, spec, wish, born.listeners)?;
         let rules = spec.watch_paths.then(|| PathRules::new(&self.mounts, born.pid));

@@ -4,6 +4,7 @@
 //! <state>/lock                          held while a session is made or swept
 //! <state>/sessions/.<any>/              what is being removed
 //! <state>/sessions/<id>/                locked while a process runs the session
+//! <state>/sessions/<id>/first-process   process 1 of the session
 //! <state>/sessions/<id>/record.json     what the session is, and its snapshots
 //! <state>/sessions/<id>/owned-<n>/      directories that belong to the session
 //! <state>/sessions/<id>/kept/<snapshot>/<n>/   copies of those, one for each snapshot
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::orphan;
 use crate::error::SandboxError;
 use crate::spec::{SandboxSessionId, SandboxSpec};
 use crate::tree;
@@ -276,7 +278,14 @@ impl State {
         tree::clear(&hidden)
     }
 
-    /// Removes sessions whose process is gone and that were not meant to outlive it.
+    /// Notes the first process of a session, before anything runs in it.
+    pub(crate) fn note_first(&self, id: &SandboxSessionId, pid: u32) -> Result<(), SandboxError> {
+        let path = self.session(id).join(orphan::FIRST);
+        orphan::note(&path, pid).map_err(SandboxError::io(format!("cannot write `{}`", path.display())))
+    }
+
+    /// Removes sessions whose process is gone and that were not meant to outlive it. What still runs in one has ended when
+    /// this returns.
     pub(crate) fn sweep(&self) -> Result<Vec<SandboxSessionId>, SandboxError> {
         let path = self.root.join("sessions");
         let all = names(&path).map_err(SandboxError::io(format!("cannot list `{}`", path.display())))?;
@@ -289,6 +298,7 @@ impl State {
             let guard = self.guard()?;
             let Ok(lock) = self.lock(&id) else { continue };
             drop(guard);
+            orphan::end(&self.session(&id).join(orphan::FIRST))?;
             if self.read(&id).is_ok_and(|record| record.durable) {
                 idle.insert(id, lock);
             } else {

@@ -111,6 +111,7 @@ impl Asked {
             | Row::Resumed { .. }
             | Row::Label { .. }
             | Row::Message { .. }
+            | Row::Opened
             | Row::ModelAttempt { .. }
             | Row::Usage { .. }
             | Row::Decision(_)

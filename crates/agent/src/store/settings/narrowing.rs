@@ -109,6 +109,7 @@ impl Found {
         self.at_most("limits.outputTokens", kept.output_tokens, asked.output_tokens);
         self.at_most("limits.costUsd", kept.cost_usd, asked.cost_usd);
         self.at_most("limits.seconds", kept.seconds, asked.seconds);
+        self.at_most("limits.outputBytes", kept.output_bytes, asked.output_bytes);
     }
 
     /// A number that cannot be compared, such as NaN, is no limit.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use fullsend_fetch::get::ExtraRoots;
 use fullsend_model::gateway::{ApiKey, Auth};
 use fullsend_model::{Cost, Gateway, GatewayConfig, ModelClient, Replay};
 
@@ -37,6 +38,8 @@ pub(super) fn choose(args: &ModelArgs, recorded: &OnRecord) -> Result<ChosenMode
     let of_environment = || environment::agent_option("MODEL").map(|(_, value)| value);
     let name = args.model.clone().or_else(|| recorded.model.clone()).or_else(of_environment);
     if let Some(path) = replayed(args, recorded) {
+        // A run may be gone on with from another directory.
+        let path = std::path::absolute(&path).unwrap_or(path);
         let client = Replay::open(&path)?;
         let name = name.unwrap_or_else(|| "replay".to_owned());
         return Ok(ChosenModel {
@@ -67,6 +70,8 @@ pub(super) fn choose(args: &ModelArgs, recorded: &OnRecord) -> Result<ChosenMode
         let wait = Duration::from_secs(seconds);
         (config.timeouts.first_byte, config.timeouts.idle) = (wait, wait);
     }
+    // Gateways inside of companies often have a certificate of the company's own authority.
+    config.extra_roots = environment::extra_roots().into_iter().map(ExtraRoots::File).collect();
     if let Some(prices) = &args.prices {
         config.prices.insert(name.clone(), parse_prices(prices)?);
     }

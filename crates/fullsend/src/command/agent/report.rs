@@ -26,6 +26,8 @@ pub(super) fn conclude(
         write_result(path, &result_json(finished, model, took)?)?;
     }
     match args.output_mode {
+        // A run without an answer has nothing to say to a program.
+        OutputMode::Batch if finished.answer.is_empty() => {}
         OutputMode::Batch => output.text(&format!("{}\n", finished.answer))?,
         OutputMode::Operator => output.text(&summary(finished)?)?,
     }

@@ -54,6 +54,14 @@ pub(super) struct Scene {
     resumed: bool,
 }
 
+/// A picture that was read.
+#[derive(Debug)]
+pub(super) struct Picture {
+    host: PathBuf,
+    media_type: &'static str,
+    bytes: Vec<u8>,
+}
+
 /// What a run works with.
 #[derive(Debug)]
 pub(super) struct Started {
@@ -81,7 +89,7 @@ impl Scene {
         limits: &Limits,
         current: &Path,
     ) -> Result<Self> {
-        let wanted = Wanted::on_record(args, &recorded.settings, store)?;
+        let wanted = Wanted::on_record(args, &recorded.settings, store, current)?;
         let mut scene = Self::build(wanted, model, limits, current, true)?;
         // More time or turns is the operator's to give; it lets the run do nothing else.
         let mut asked = scene.settings.clone();
@@ -130,14 +138,33 @@ impl Scene {
         Ok(())
     }
 
-    /// Pictures for the prompt, kept among the artifacts.
-    pub(super) fn images(&self, store: &RunStore, paths: &[PathBuf]) -> Result<Vec<ImageAttachment>> {
-        let blank = |path: &&PathBuf| path.as_os_str().is_empty();
-        ensure!(!paths.iter().any(|path| blank(&path)), "`--image` names no file");
-        paths.iter().map(|path| self.image(store, path)).collect()
+    /// Finds what is wrong with what was asked while there is no record of a run yet, and reads the pictures.
+    pub(super) fn check(&self, images: &[PathBuf]) -> Result<Vec<Picture>> {
+        self.structured()?;
+        self.focus()?;
+        if let Some(registry) = &self.registry {
+            registry.select(&self.wanted.preload)?;
+        }
+        images.iter().map(|path| self.picture(path)).collect()
     }
 
-    fn image(&self, store: &RunStore, path: &Path) -> Result<ImageAttachment> {
+    /// Keeps pictures for the prompt among the artifacts.
+    pub(super) fn keep(&self, store: &RunStore, pictures: Vec<Picture>) -> Result<Vec<ImageAttachment>> {
+        let keep = |picture: Picture| {
+            let snapshot = store.keep_image(&picture.bytes, picture.media_type)?;
+            Ok(ImageAttachment {
+                host_path: picture.host,
+                media_type: picture.media_type.to_owned(),
+                bytes: picture.bytes.len() as u64,
+                digest: format!("sha256:{}", Sha256Digest::of(&picture.bytes)),
+                snapshot_path: Some(store.artifacts().relative(&snapshot)),
+            })
+        };
+        pictures.into_iter().map(keep).collect()
+    }
+
+    fn picture(&self, path: &Path) -> Result<Picture> {
+        ensure!(!path.as_os_str().is_empty(), "`--image` names no file");
         let told = || format!("the picture `{}` cannot be used", path.display());
         let contained =
             self.workspace.host_to_sandbox(&self.wanted.workspace.join(path)).with_context(told)?;
@@ -145,14 +172,16 @@ impl Scene {
         let bytes = opened.read_all(fullsend_agent::files::LARGEST_IMAGE).with_context(told)?;
         let media_type = fullsend_agent::files::media_type(&bytes)
             .with_context(|| format!("`{}` is no PNG, JPEG, GIF or WebP picture", path.display()))?;
-        let snapshot = store.keep_image(&bytes, media_type)?;
-        Ok(ImageAttachment {
-            host_path: contained.host,
-            media_type: media_type.to_owned(),
-            bytes: bytes.len() as u64,
-            digest: format!("sha256:{}", Sha256Digest::of(&bytes)),
-            snapshot_path: Some(store.artifacts().relative(&snapshot)),
-        })
+        Ok(Picture { host: contained.host, media_type, bytes })
+    }
+
+    /// Where the agent is told to look first, as it names it.
+    fn focus(&self) -> Result<Option<String>> {
+        let Some(focus) = &self.wanted.focus else { return Ok(None) };
+        let told = || format!("`--focus-root {}` cannot be used", focus.display());
+        let contained =
+            self.workspace.host_to_sandbox(&self.wanted.workspace.join(focus)).with_context(told)?;
+        Ok(Some(contained.sandbox.as_str().to_owned()))
     }
 
     /// Sets everything up but the sandbox itself, which is made when it is needed.
@@ -179,7 +208,13 @@ impl Scene {
 
     async fn backend(&self) -> Result<Arc<dyn SandboxBackend>> {
         let Some(image) = &self.wanted.image else {
-            return Ok(Arc::new(backend::local(None)?));
+            let local = backend::local(None)?;
+            // What a command of a killed process still does must not go on beside this run.
+            let swept = local.sweep();
+            if self.resumed {
+                swept?;
+            }
+            return Ok(Arc::new(local));
         };
         let usual = DockerConfig::new(image, backend::state_directory("docker")?);
         let config = DockerConfig { runtime: self.wanted.runtime.clone(), ..usual };
@@ -205,7 +240,8 @@ impl Scene {
 
     fn structured(&self) -> Result<Option<StructuredResult>> {
         let Some((path, schema)) = &self.wanted.structured else { return Ok(None) };
-        let contained = self.workspace.host_to_sandbox(path)?;
+        let told = || format!("the structured result `{}` cannot be used", path.display());
+        let contained = self.workspace.host_to_sandbox(path).with_context(told)?;
         ensure!(
             contained.access == Access::Writable,
             "the structured result `{}` is where the agent may not write",
@@ -221,8 +257,7 @@ impl Scene {
         structured: Option<&StructuredResult>,
         skills: Option<&SkillSet>,
     ) -> Result<Vec<Opening>> {
-        let focus = self.wanted.focus.as_ref().map(|focus| self.wanted.workspace.join(focus));
-        let focus = focus.and_then(|focus| self.workspace.host_to_sandbox(&focus).ok());
+        let focus = self.focus()?;
         let extra = self.workspace.mounts().iter().skip(1);
         let mounts: Vec<(String, bool, String)> = extra
             .map(|mount| {
@@ -234,7 +269,7 @@ impl Scene {
         let catalogue = catalogue.map(Registry::catalogue).unwrap_or_default();
         let content = system_prompt(&PromptParts {
             operator: self.wanted.operator,
-            focus: focus.as_ref().map(|focus| focus.sandbox.as_str()),
+            focus: focus.as_deref(),
             mounts: &mounts,
             structured: structured.map(|one| (one.sandbox_path.as_str(), one.schema_text())),
             skills: &catalogue,
@@ -310,6 +345,7 @@ pub(super) fn recorded_limits(settings: &RecordedSettings) -> Limits {
         tokens: recorded.total_tokens.unwrap_or(usual.tokens),
         cost_usd: recorded.cost_usd.unwrap_or(usual.cost_usd),
         time: recorded.seconds.map_or(usual.time, Duration::from_secs),
+        output_bytes: recorded.output_bytes.unwrap_or(usual.output_bytes),
         ..usual
     }
 }
@@ -322,7 +358,13 @@ fn settings_of(
     limits: &Limits,
 ) -> Result<RecordedSettings> {
     let start_dir = match &wanted.cwd {
-        Some(cwd) => workspace.host_to_sandbox(&wanted.workspace.join(cwd))?.sandbox.as_str().to_owned(),
+        Some(cwd) => {
+            let told = || format!("the agent cannot begin in `{}`", cwd.display());
+            let contained = workspace.host_to_sandbox(&wanted.workspace.join(cwd)).with_context(told)?;
+            let advice = "name a directory in the workspace with `--cwd`";
+            ensure!(contained.host.is_dir(), Advice::new(told(), advice));
+            contained.sandbox.as_str().to_owned()
+        }
         None => fullsend_agent::execution::WORKSPACE.to_owned(),
     };
     let mounts = workspace.mounts().iter().skip(1).map(|mount| RecordedMount {
@@ -360,6 +402,7 @@ fn settings_of(
             total_tokens: Some(limits.tokens),
             cost_usd: Some(limits.cost_usd),
             seconds: Some(limits.time.as_secs()),
+            output_bytes: Some(limits.output_bytes),
             ..RecordedLimits::default()
         },
         flow_mode: wanted.mode,

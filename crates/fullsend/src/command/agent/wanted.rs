@@ -12,7 +12,7 @@ use fullsend_skills::AllowedScript;
 use serde_json::Value;
 
 use super::absolute;
-use crate::cli::{AgentExecArgs, OutputMode, PromptRoleName, TOOLS};
+use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, PromptRoleName, TOOLS};
 use crate::environment;
 use crate::output::Advice;
 
@@ -55,16 +55,7 @@ impl Wanted {
             .canonicalize()
             .with_context(|| format!("the workspace `{}` cannot be used", workspace.display()))?;
         let artifact_root = place.artifact_root.as_deref().map(|root| absolute(root, current));
-        let mut mounts =
-            place.host_mount.iter().map(|spec| spec.parse()).collect::<Result<Vec<HostMount>, _>>()?;
-        if let Some(fabric) = &place.fabric_mount {
-            mounts.push(HostMount {
-                name: "fabric".to_owned(),
-                source: fabric.clone(),
-                target: SandboxPath::absolute("/fabric")?,
-                access: Access::Writable,
-            });
-        }
+        let mounts = mounts_of(place)?;
         let option = |given: &Option<String>, name: &str| {
             given.clone().or_else(|| environment::agent_option(name).map(|(_, value)| value))
         };
@@ -97,11 +88,12 @@ impl Wanted {
         })
     }
 
-    /// What is on record of a run, with what is asked for less.
+    /// What is on record of a run, or what is asked for in its place: whether that is more is looked at later.
     pub(super) fn on_record(
         args: &AgentExecArgs,
         recorded: &RecordedSettings,
         store: &RunStore,
+        current: &Path,
     ) -> Result<Self> {
         let mounts = recorded.mounts.iter().enumerate().map(|(number, mount)| -> Result<HostMount> {
             Ok(HostMount {
@@ -118,23 +110,38 @@ impl Wanted {
             Some(result) => Some((result.path.clone(), read_json(&store.run_dir().join(SCHEMA))?)),
             None => None,
         };
-        let given = &args.permission.allow_tool;
+        let place = &args.place;
+        let workspace = place.workspace.as_ref().map(|given| absolute(given, current));
+        let workspace = workspace.map(|given| given.canonicalize().unwrap_or(given));
+        let workspace = workspace.unwrap_or_else(|| recorded.workspace.clone());
+        let asked_mounts = mounts_of(place)?;
+        let scripts = match args.skills.allow_skill_script.as_slice() {
+            [] => recorded.skill_scripts.iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
+            asked => asked.iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
+        };
+        let skills_roots = match args.skills.skills_root.as_slice() {
+            [] => recorded.skills_roots.iter().map(|root| root.path.clone()).collect(),
+            asked => asked.iter().map(|root| workspace.join(root)).collect(),
+        };
+        let asked_or = |asked: &[String], recorded: &BTreeSet<String>| {
+            if asked.is_empty() { recorded.clone() } else { asked.iter().cloned().collect() }
+        };
         let artifact_root = store.run_dir().parent().unwrap_or(Path::new("/")).to_owned();
         let asked_mode = args.permission.cfc_enforcement_mode.as_deref().map(parse_mode).transpose()?;
         Ok(Self {
-            workspace: recorded.workspace.clone(),
+            workspace,
             cwd: None,
             focus: None,
-            mounts: mounts.collect::<Result<_>>()?,
+            mounts: if asked_mounts.is_empty() { mounts.collect::<Result<_>>()? } else { asked_mounts },
             artifact_root,
-            image: recorded.sandbox.image.clone(),
-            runtime: args.place.sandbox_docker_runtime.clone(),
-            hosts: recorded.sandbox.network_hosts.clone(),
-            tools: if given.is_empty() { recorded.tools.clone() } else { given.iter().cloned().collect() },
-            scripts: recorded.skill_scripts.iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
+            image: place.sandbox_image.clone().or_else(|| recorded.sandbox.image.clone()),
+            runtime: place.sandbox_docker_runtime.clone(),
+            hosts: asked_or(&place.allow_host, &recorded.sandbox.network_hosts),
+            tools: asked_or(&args.permission.allow_tool, &recorded.tools),
+            scripts,
             mode: asked_mode.unwrap_or(recorded.flow_mode),
             role: recorded.prompt_role,
-            skills_roots: recorded.skills_roots.iter().map(|root| root.path.clone()).collect(),
+            skills_roots,
             preload: Vec::new(),
             catalogue: true,
             structured: schema,
@@ -142,6 +149,21 @@ impl Wanted {
             operator: args.result.output_mode == OutputMode::Operator,
         })
     }
+}
+
+/// The directories of the host that are asked for.
+fn mounts_of(place: &PlaceArgs) -> Result<Vec<HostMount>> {
+    let mut mounts =
+        place.host_mount.iter().map(|spec| spec.parse()).collect::<Result<Vec<HostMount>, _>>()?;
+    if let Some(fabric) = &place.fabric_mount {
+        mounts.push(HostMount {
+            name: "fabric".to_owned(),
+            source: fabric.clone(),
+            target: SandboxPath::absolute("/fabric")?,
+            access: Access::Writable,
+        });
+    }
+    Ok(mounts)
 }
 
 fn tools_of(args: &AgentExecArgs) -> BTreeSet<String> {
