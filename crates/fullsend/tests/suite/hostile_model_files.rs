@@ -159,9 +159,9 @@ fn one_answer_cannot_read_more_than_the_run_may_hold() {
     fs::write(workspace.join("picture.png"), picture).unwrap();
     let read = call("read_file", &json!({"path": "text", "maxBytes": 900_000}));
     let view = call("view_image", &json!({"path": "picture.png"}));
-    for (asked, most) in [(read, 45), (view, 2)] {
+    for (asked, most, limit) in [(read, 16, "8000000"), (view, 2, "33554432")] {
         let turns = json!([{"repeat": 3, "calls": vec![asked; 64]}]);
-        let ended = target.play(&turns, &[]);
+        let ended = target.play(&turns, &["--max-output-bytes", limit]);
         assert_eq!((ended.ran.code, ended.turns(), ended.reason()), (Some(1), 1, "budget_exhausted"));
         let refused = |result: &&Value| result["reason"] == "budget-exhausted";
         let made = 64 - ended.results().iter().filter(refused).count();
