@@ -17,7 +17,7 @@ pub struct Limits {
     pub cost_usd: f64,
     /// From start to end, time in which the run was not active left out.
     pub time: Duration,
-    /// Bytes of tool results that enter the conversation.
+    /// Bytes of answers and of tool results that enter the conversation, which is held in memory.
     pub output_bytes: u64,
     /// Calls that one answer may ask for; the rest are not made.
     pub calls_per_turn: usize,
@@ -51,7 +51,7 @@ pub enum Exhausted {
     Cost,
     /// Too much time.
     Time,
-    /// Too many bytes of results.
+    /// Too many bytes of answers and results.
     Output,
 }
 
@@ -64,7 +64,7 @@ impl Exhausted {
             Self::Cost => format!("{:.2} US dollars were spent (--max-cost-usd)", limits.cost_usd),
             Self::Time => format!("{} seconds have passed (--max-seconds)", limits.time.as_secs()),
             Self::Output => {
-                format!("tools returned {} bytes to the model (--max-output-bytes)", limits.output_bytes)
+                format!("the conversation has grown by {} bytes (--max-output-bytes)", limits.output_bytes)
             }
         }
     }
@@ -151,8 +151,15 @@ impl Budget {
         };
     }
 
-    /// A result entered the conversation.
-    pub fn shown(&mut self, bytes: usize) {
-        self.output_bytes = self.output_bytes.saturating_add(bytes as u64);
+    /// The limit that does not let another call of the same turn be made.
+    pub fn spent(&self) -> Option<Exhausted> {
+        let output = self.output_bytes >= self.limits.output_bytes;
+        let time = self.time_left().is_zero().then_some(Exhausted::Time);
+        output.then_some(Exhausted::Output).or(time)
+    }
+
+    /// So much entered the conversation.
+    pub fn shown(&mut self, bytes: u64) {
+        self.output_bytes = self.output_bytes.saturating_add(bytes);
     }
 }

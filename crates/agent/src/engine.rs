@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_flow::{Label, LabelId, LabelTable};
-use fullsend_model::{Completion, Conversation, Message, ModelClient, ModelError, ModelRequest, Progress};
+use fullsend_model::{
+    AssistantMessage, Completion, Conversation, Message, ModelClient, ModelError, ModelRequest, Progress,
+};
 
 pub use self::finish::Finished;
 pub use self::resume::ResumeError;
@@ -93,7 +95,6 @@ pub struct Engine<'w> {
     /// How often the model was told to go on or to mend its result.
     nudges: u32,
     repairs: u32,
-    answer: String,
     /// Where commands start, as far as it is on record.
     current_dir: String,
     /// Of a run that goes on: calls without a result, and what is new to say.
@@ -119,7 +120,6 @@ impl<'w> Engine<'w> {
             context: LabelId::BOTTOM,
             nudges: 0,
             repairs: 0,
-            answer: String::new(),
             current_dir,
             dangling: Vec::new(),
             more: Vec::new(),
@@ -234,29 +234,58 @@ impl<'w> Engine<'w> {
         let usage = completion.usage;
         self.parts.store.append(&Row::Usage { turn, usage })?;
         self.parts.budget.charge(&usage);
+        self.parts.budget.shown(completion.message.content.len() as u64);
         let mut said = completion.message;
         let calls = std::mem::take(&mut said.tool_calls);
         said.tool_calls = calls.iter().map(shortened).collect();
+        let arguments: usize = said.tool_calls.iter().map(|call| call.arguments.len()).sum();
+        self.parts.budget.shown(arguments as u64);
         (self.watch)(Event::Answered { content: &said.content, calls: &said.tool_calls });
-        self.answer.clone_from(&said.content);
-        let kept =
-            KeptMessage::Assistant { content: said.content.clone(), tool_calls: said.tool_calls.clone() };
+        let kept = KeptMessage::Assistant { content: said.content, tool_calls: said.tool_calls };
         // What a model says is made of all that it has seen.
         let label = self.context_label();
-        self.say(turn, kept, Message::Assistant(said), &label)?;
+        self.say_text(turn, kept, &label)?;
         Ok(calls)
     }
 
     /// Adds a message to the conversation: on record first, and with the label of where it came from.
     fn say(&mut self, turn: u64, kept: KeptMessage, message: Message, label: &Label) -> Result<(), RunError> {
+        self.record(turn, kept, label)?;
+        self.conversation.push(message);
+        Ok(())
+    }
+
+    /// The same for a message without pictures, which may be long: it is moved, not copied.
+    fn say_text(&mut self, turn: u64, kept: KeptMessage, label: &Label) -> Result<(), RunError> {
+        let message = match self.record(turn, kept, label)? {
+            KeptMessage::System { content } => Message::System { content },
+            KeptMessage::User { content, .. } => Message::User { content, images: Vec::new() },
+            KeptMessage::Assistant { content, tool_calls } => {
+                Message::Assistant(AssistantMessage { content, tool_calls })
+            }
+            KeptMessage::Tool { tool_call_id: call_id, content, .. } => Message::Tool { call_id, content },
+        };
+        self.conversation.push(message);
+        Ok(())
+    }
+
+    fn record(&mut self, turn: u64, kept: KeptMessage, label: &Label) -> Result<KeptMessage, RunError> {
         let (id, _) = self.labels.number(label);
         // Both numbers are of this table.
         let context = self.labels.join(self.context, id).unwrap_or(id);
         self.parts.store.record_labels(&self.labels)?;
-        self.parts.store.append(&Row::Message { turn, label: id, message: kept })?;
-        self.conversation.push(message);
+        let kept = self.parts.store.append_message(turn, id, kept)?;
         self.context = context;
-        Ok(())
+        Ok(kept)
+    }
+
+    /// The last thing the model said.
+    fn last_answer(&self) -> &str {
+        let said = self.conversation.messages().iter().rev().find_map(|message| match message {
+            Message::Assistant(said) => Some(said.content.as_str()),
+            Message::System { .. } | Message::User { .. } | Message::Tool { .. } => None,
+        });
+        said.unwrap_or_default()
     }
 
     fn context_label(&self) -> Label {

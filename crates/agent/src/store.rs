@@ -27,7 +27,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fullsend_flow::LabelTable;
+use fullsend_flow::{LabelId, LabelTable};
 use fullsend_guard::Clock;
 use serde::Serialize;
 use serde_json::Value;
@@ -189,6 +189,20 @@ impl RunStore {
         self.append(&Row::Ended(ending.clone()))?;
         self.journal.sync()?;
         report::render(self)
+    }
+
+    /// Writes down a message, and gives it back: it may be long, and is not copied.
+    pub fn append_message(
+        &mut self,
+        turn: u64,
+        label: LabelId,
+        message: KeptMessage,
+    ) -> Result<KeptMessage, StoreError> {
+        let row = Row::Message { turn, label, message };
+        self.append(&row)?;
+        // It is the row from above.
+        let Row::Message { message, .. } = row else { return Err(StoreError::UnknownLabel(label)) };
+        Ok(message)
     }
 
     /// Every row so far, in order.

@@ -16,6 +16,7 @@ pub const LONGEST_ARGUMENTS: usize = 4 << 20;
 pub struct Toolbox {
     tools: Vec<Entry>,
     descriptions: Vec<ToolDescription>,
+    forbidden: Vec<&'static str>,
 }
 
 #[derive(Debug)]
@@ -73,6 +74,11 @@ impl Toolbox {
         Ok(())
     }
 
+    /// Makes a tool that does not exist in this run known by name.
+    pub fn forbid(&mut self, name: &'static str) {
+        self.forbidden.push(name);
+    }
+
     /// What the model is told.
     pub fn descriptions(&self) -> &[ToolDescription] {
         &self.descriptions
@@ -92,7 +98,10 @@ impl Toolbox {
     /// The call, ready to be made, or why it cannot be.
     pub fn prepare(&self, call: &ToolCall) -> Result<Prepared, Rejection> {
         let known = self.tools.iter().find(|entry| entry.tool.spec().name == call.name);
-        let entry = known.ok_or(Rejection::UnknownTool)?;
+        let Some(entry) = known else {
+            let forbidden = self.forbidden.iter().find(|name| **name == call.name);
+            return Err(forbidden.map_or(Rejection::UnknownTool, |tool| Rejection::NotAllowed { tool }));
+        };
         let tool = entry.tool.spec().name;
         if !entry.offered {
             return Err(Rejection::NotAllowed { tool });

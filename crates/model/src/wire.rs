@@ -1,43 +1,93 @@
 //! Messages in the form of chat completions.
+//!
+//! They are written from where they are: a picture or an answer of many megabytes is not copied on the way.
 
-use base64::Engine as _;
+use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
 
-use crate::conversation::{AssistantMessage, Image, Message};
+use crate::conversation::{AssistantMessage, Image, Message, ToolCall};
 
 /// Appends the wire form of a message.
 pub(crate) fn write(message: &Message, wire: &mut Vec<u8>) {
-    let value = match message {
-        Message::System { content } => json!({"role": "system", "content": content}),
-        Message::User { content, images } if images.is_empty() => json!({"role": "user", "content": content}),
-        Message::User { content, images } => json!({"role": "user", "content": parts(content, images)}),
-        Message::Assistant(said) => assistant(said),
+    let form = match message {
+        Message::System { content } => Form::text("system", content),
+        Message::User { content, images } if images.is_empty() => Form::text("user", content),
+        Message::User { content, images } => {
+            Form { content: Content::Parts(parts(content, images)), ..Form::text("user", content) }
+        }
+        Message::Assistant(AssistantMessage { content, tool_calls }) => {
+            Form { tool_calls: tool_calls.iter().map(call).collect(), ..Form::text("assistant", content) }
+        }
         Message::Tool { call_id, content } => {
-            json!({"role": "tool", "tool_call_id": call_id, "content": content})
+            Form { tool_call_id: Some(call_id), ..Form::text("tool", content) }
         }
     };
-    // Writing a value of strings into memory cannot fail.
-    let _always_written = serde_json::to_writer(wire, &value);
+    // Writing strings into memory cannot fail.
+    let _always_written = serde_json::to_writer(wire, &form);
 }
 
-fn parts(content: &str, images: &[Image]) -> Vec<Value> {
-    let text = (!content.is_empty()).then(|| json!({"type": "text", "text": content}));
-    let image = |image: &Image| {
-        let encoded = STANDARD.encode(&image.bytes);
-        json!({"type": "image_url", "image_url": {"url": format!("data:{};base64,{encoded}", image.media_type)}})
-    };
-    text.into_iter().chain(images.iter().map(image)).collect()
+#[derive(Serialize)]
+struct Form<'a> {
+    role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    content: Content<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Call<'a>>,
 }
 
-fn assistant(said: &AssistantMessage) -> Value {
-    let mut message = json!({"role": "assistant", "content": said.content});
-    if !said.tool_calls.is_empty() {
-        let call = |call: &crate::ToolCall| json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}});
-        let calls: Vec<Value> = said.tool_calls.iter().map(call).collect();
-        if let Some(members) = message.as_object_mut() {
-            members.insert("tool_calls".to_owned(), Value::from(calls));
-        }
+impl<'a> Form<'a> {
+    fn text(role: &'static str, content: &'a str) -> Self {
+        Self { role, tool_call_id: None, content: Content::Text(content), tool_calls: Vec::new() }
     }
-    message
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(&'a str),
+    Parts(Vec<Part<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: &'a str },
+    ImageUrl { image_url: ImageUrl<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl<'a> {
+    #[serde(serialize_with = "data_url")]
+    url: &'a Image,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+fn parts<'a>(content: &'a str, images: &'a [Image]) -> Vec<Part<'a>> {
+    let text = (!content.is_empty()).then_some(Part::Text { text: content });
+    let pictures = images.iter().map(|image| Part::ImageUrl { image_url: ImageUrl { url: image } });
+    text.into_iter().chain(pictures).collect()
+}
+
+fn data_url<S: Serializer>(image: &&Image, serializer: S) -> Result<S::Ok, S::Error> {
+    let encoded = Base64Display::new(&image.bytes, &STANDARD);
+    serializer.collect_str(&format_args!("data:{};base64,{encoded}", image.media_type))
+}
+
+fn call(call: &ToolCall) -> Call<'_> {
+    let function = Function { name: &call.name, arguments: &call.arguments };
+    Call { id: &call.id, r#type: "function", function }
 }

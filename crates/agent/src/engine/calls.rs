@@ -59,13 +59,25 @@ impl Engine<'_> {
     ) -> Result<(), RunError> {
         let most = self.parts.budget.limits().calls_per_turn;
         let (made, refused) = calls.split_at(most.min(calls.len()));
-        let reads = |call: &ToolCall| self.parts.toolbox.effect(&call.name) == Some(Effect::Read);
+        // Pictures are large, and eight at a time would be held in memory before the budget is asked.
+        let reads = |call: &ToolCall| {
+            call.name != "view_image" && self.parts.toolbox.effect(&call.name) == Some(Effect::Read)
+        };
         let abreast = if made.iter().all(reads) { ABREAST } else { 1 };
         for some in made.chunks(abreast) {
+            // One answer can ask for more than a whole run may show; the limit does not wait for the next turn.
+            if let Some(which) = self.parts.budget.spent() {
+                let limit = which.describe(self.parts.budget.limits());
+                for call in some {
+                    self.refuse_surplus(turn, call, "budget-exhausted", &limit)?;
+                }
+                continue;
+            }
             self.make_some(turn, some, label, images).await?;
         }
         for call in refused {
-            self.refuse_surplus(turn, call, most)?;
+            let limit = format!("at most {most} calls in one answer");
+            self.refuse_surplus(turn, call, "too-many-calls", &limit)?;
         }
         Ok(())
     }
@@ -225,15 +237,21 @@ impl Engine<'_> {
         self.answer_unmade(turn, call, tool, &told, detail)
     }
 
-    fn refuse_surplus(&mut self, turn: u64, call: &ToolCall, most: usize) -> Result<(), RunError> {
+    fn refuse_surplus(
+        &mut self,
+        turn: u64,
+        call: &ToolCall,
+        reason: &str,
+        limit: &str,
+    ) -> Result<(), RunError> {
         (self.watch)(Event::CallBegan { call });
         let told = json!({
             "type": "fullsend.invalid-tool-call",
-            "reason": "too-many-calls",
-            "expected": format!("at most {most} calls in one answer"),
+            "reason": reason,
+            "expected": limit,
             "detail": "this call was not made; ask for it again if it is still needed",
         });
-        self.answer_unmade(turn, call, &call.name, &told, "too many calls in one answer")
+        self.answer_unmade(turn, call, &call.name, &told, limit)
     }
 
     /// Answers a call that was not made.
@@ -287,7 +305,9 @@ impl Engine<'_> {
         (self.watch)(Event::CallEnded { call, shown: &output.shown, done: !failed });
         let view = output.model_view.as_ref().unwrap_or(&output.record);
         let content = bounded(view.to_string(), &output_id);
-        self.parts.budget.shown(content.len());
+        let pictures = output.images.iter().map(|image| std::fs::metadata(&image.snapshot));
+        let pictures: u64 = pictures.filter_map(Result::ok).map(|status| status.len()).sum();
+        self.parts.budget.shown((content.len() as u64).saturating_add(pictures));
         let reference = ToolResultRef {
             output_id: output_id.clone(),
             tool_id: name.to_owned(),
@@ -321,10 +341,10 @@ impl Engine<'_> {
         let kept = KeptMessage::Tool {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
-            content: content.clone(),
+            content,
             result_ref,
         };
-        self.say(turn, kept, Message::Tool { call_id: call.id.clone(), content }, label)
+        self.say_text(turn, kept, label)
     }
 
     fn keep_current_dir(&mut self) -> Result<(), RunError> {

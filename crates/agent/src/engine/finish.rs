@@ -47,7 +47,7 @@ impl Engine<'_> {
             )?;
             return Ok(None);
         }
-        if *finish == FinishReason::ContentFilter && self.answer.is_empty() {
+        if *finish == FinishReason::ContentFilter && self.last_answer().is_empty() {
             return self.failed("the gateway withheld the answer").map(Some);
         }
         if self.repairs < self.parts.budget.limits().repairs
@@ -94,10 +94,13 @@ impl Engine<'_> {
             Err(error) => (self.broken(&error), Some(error)),
         };
         let structured = self.parts.structured.as_ref().map(StructuredResult::check);
+        let answer = self.last_answer().to_owned();
+        // The report needs the whole record in memory, and nobody needs the conversation any more.
+        self.conversation = fullsend_model::Conversation::default();
         let unrecorded = self.parts.store.end(&ending).err();
         Finished {
             ending,
-            answer: self.answer,
+            answer,
             turns: self.parts.budget.turns(),
             usage: *self.parts.budget.usage(),
             structured,

@@ -52,9 +52,6 @@ impl<'w> Engine<'w> {
         for kept in recorded.messages {
             let message = engine.message_of(&kept.message)?;
             engine.retell(&kept.message);
-            if let KeptMessage::Assistant { content, .. } = &kept.message {
-                engine.answer.clone_from(content);
-            }
             engine.conversation.push(message);
             engine.context = engine.labels.join(engine.context, kept.label).unwrap_or(kept.label);
         }

@@ -52,7 +52,7 @@ pub struct Recorded {
     pub usage: Usage,
     /// What the answers cost whose cost is known, in US dollars: a limit counts these, also where others are unknown.
     pub spent_usd: Option<f64>,
-    /// How many bytes of results entered the conversation.
+    /// How many bytes of answers, results and pictures entered the conversation.
     pub output_bytes: u64,
     /// How long processes were at it, up to the last row of each.
     pub active: Duration,
@@ -174,9 +174,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         Row::Message { turn, label, message } => {
             recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
             recorded.turns += u64::from(matches!(message, KeptMessage::Assistant { .. }));
-            if let KeptMessage::Tool { content, result_ref: Some(_), .. } = &message {
-                recorded.output_bytes = recorded.output_bytes.saturating_add(content.len() as u64);
-            }
+            recorded.output_bytes = recorded.output_bytes.saturating_add(grown(turn, &message));
             recorded.messages.push(KeptTurn { turn, label, message });
         }
         Row::Opened => recorded.opened = true,
@@ -216,5 +214,20 @@ fn used(recorded: &mut Recorded, output_id: &str) {
     let number = output_id.rsplit(':').next().and_then(|number| number.parse::<u64>().ok());
     if let Some(number) = number {
         recorded.next_output = recorded.next_output.max(number.saturating_add(1));
+    }
+}
+
+/// What a message counts against the budget of output. What the operator gives is free.
+fn grown(turn: u64, message: &KeptMessage) -> u64 {
+    match message {
+        KeptMessage::Assistant { content, tool_calls } => {
+            let arguments: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
+            (content.len() as u64).saturating_add(arguments as u64)
+        }
+        KeptMessage::Tool { content, result_ref: Some(_), .. } => content.len() as u64,
+        KeptMessage::User { image_attachments, .. } if turn > 0 => {
+            image_attachments.iter().map(|image| image.bytes).sum()
+        }
+        KeptMessage::System { .. } | KeptMessage::User { .. } | KeptMessage::Tool { .. } => 0,
     }
 }

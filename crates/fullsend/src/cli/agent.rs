@@ -156,7 +156,7 @@ pub(crate) struct AgentLimitArgs {
     /// Seconds from start to end [default: 3600]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_seconds: Option<u64>,
-    /// Bytes of tool results that the model sees [default: 33554432]
+    /// Bytes of answers and tool results in the conversation [default: 33554432]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_output_bytes: Option<u64>,
 }

@@ -151,6 +151,26 @@ fn a_directory_that_turns_into_a_link_while_tools_run_leads_nowhere() {
 }
 
 #[test]
+fn one_answer_cannot_read_more_than_the_run_may_hold() {
+    let Some(target) = Target::new(test_name!()) else { return };
+    let workspace = target.workspace();
+    fs::write(workspace.join("text"), "line of text\n".repeat(80_000)).unwrap();
+    let picture = [b"\x89PNG\r\n\x1a\n".to_vec(), vec![0; 19 << 20]].concat();
+    fs::write(workspace.join("picture.png"), picture).unwrap();
+    let read = call("read_file", &json!({"path": "text", "maxBytes": 900_000}));
+    let view = call("view_image", &json!({"path": "picture.png"}));
+    for (asked, most, limit) in [(read, 16, "8000000"), (view, 2, "33554432")] {
+        let turns = json!([{"repeat": 3, "calls": vec![asked; 64]}]);
+        let ended = target.play(&turns, &["--max-output-bytes", limit]);
+        assert_eq!((ended.ran.code, ended.turns(), ended.reason()), (Some(1), 1, "budget_exhausted"));
+        let refused = |result: &&Value| result["reason"] == "budget-exhausted";
+        let made = 64 - ended.results().iter().filter(refused).count();
+        assert!((1..=most).contains(&made), "{made}");
+        assert_eq!(ended.rows_of("call_started").len(), made);
+    }
+}
+
+#[test]
 fn files_that_are_no_text_or_too_large_or_no_files_are_told_apart() {
     let Some(target) = Target::new(test_name!()) else { return };
     let workspace = target.workspace();

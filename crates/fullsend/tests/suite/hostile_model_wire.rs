@@ -107,6 +107,17 @@ fn an_enormous_answer_is_taken_and_an_endless_one_is_not() {
 }
 
 #[test]
+fn enormous_answers_one_after_the_other_end_at_the_budget() {
+    let Some(target) = Target::new(test_name!()) else { return };
+    let mut events = vec![said(&"x".repeat(1 << 20)); 20];
+    events.push(gateway_call(0, "c", "bash", r#"{"command":"echo more"}"#));
+    events.push(finished("tool_calls"));
+    let gateway = ScriptedGateway::sequence(vec![GatewayReply::events(&events)]);
+    let ended = target.ask(&gateway, &["--output-mode", "batch"]);
+    assert_eq!((ended.ran.code, ended.turns(), ended.reason()), (Some(1), 2, "budget_exhausted"));
+}
+
+#[test]
 fn thousands_of_tiny_pieces_are_one_answer() {
     let Some(target) = Target::new(test_name!()) else { return };
     let mut events = vec![said("y"); 20_000];

@@ -35,7 +35,7 @@ use fullsend_skills::{Registry, SkillRoot, preload_message};
 
 use super::model::ChosenModel;
 use super::wanted::{SCHEMA, Wanted};
-use crate::cli::AgentExecArgs;
+use crate::cli::{AgentExecArgs, TOOLS};
 use crate::command::sandbox::backend;
 use crate::environment;
 use crate::output::Advice;
@@ -326,6 +326,9 @@ impl Scene {
             tools.push(Arc::new(scripts));
         }
         let mut toolbox = Toolbox::default();
+        for name in TOOLS.into_iter().filter(|name| !tools.iter().any(|tool| tool.spec().name == *name)) {
+            toolbox.forbid(name);
+        }
         for tool in tools {
             let offered = self.offers(tool.spec().name);
             toolbox.add(tool, offered)?;
