@@ -64,6 +64,18 @@ impl Node<'_> {
         }
     }
 
+    /// The same value as JSON. Recursion is bounded by the depth limit that the document was parsed under.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        match &self.value {
+            Value::Scalar(scalar) => scalar.to_json(),
+            Value::Sequence(items) => items.iter().map(Node::to_json).collect(),
+            Value::Mapping(entries) => {
+                entries.iter().map(|entry| (entry.key.clone().into_owned(), entry.value.to_json())).collect()
+            }
+        }
+    }
+
     /// Whether the node means "absent": empty, `~` or `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {

@@ -6,6 +6,16 @@
 use crate::{Scalar, ScalarStyle};
 
 impl Scalar<'_> {
+    /// The value as JSON: null, a boolean, a number, or text.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        if self.is_null() {
+            return serde_json::Value::Null;
+        }
+        let number = || self.as_integer().map(Into::into).or_else(|| self.as_float().map(Into::into));
+        let plain = self.as_bool().map(Into::into).or_else(number);
+        plain.unwrap_or_else(|| self.text.clone().into_owned().into())
+    }
+
     /// Whether the scalar means null.
     #[must_use]
     pub fn is_null(&self) -> bool {
