@@ -1,15 +1,10 @@
 //! What is kept among the artifacts of a run.
 
-use std::path::PathBuf;
+use fullsend_skills::ContentDigest;
+use fullsend_skills::record::{Activation, ActivationSource, ResourceReadRecord};
+use serde_json::json;
 
-use fullsend_skills::record::{
-    Activation, ActivationLog, ActivationSource, ExecutionContext, ResourceReadLog, ResourceReadRecord,
-    ScriptExecutionLog, ScriptExecutionRecord,
-};
-use fullsend_skills::{ContentDigest, ExecutionTarget, ScriptErrorCode, ScriptRefusal, ScriptRequest};
-use serde_json::{Value, json};
-
-use crate::suite::place::{Place, set};
+use crate::suite::place::Place;
 
 const NOW: &str = "2030-01-02T03:04:05Z";
 
@@ -81,33 +76,29 @@ fn the_registry_is_written_whole() {
 }
 
 #[test]
-fn logs_are_read_back_as_they_were_written() {
+fn records_are_read_back_as_they_were_written() {
     let place = place();
     let registry = place.scan();
     let skill = registry.skill("a").unwrap();
 
     let activation = Activation::new(skill, ActivationSource::CliPreload, "run-1", NOW);
-    let log = ActivationLog::new(NOW, vec![activation]);
-    let written = serde_json::to_value(&log).unwrap();
-    assert_eq!((&written["type"], &written["version"]), (&json!("fullsend.skill-activations"), &json!(1)));
-    let entry = &written["activations"][0];
+    let entry = serde_json::to_value(&activation).unwrap();
     assert_eq!((&entry["source"], &entry["cfcPromptRole"]), (&json!("cli-preload"), &json!("context")));
-    assert_eq!(serde_json::from_value::<ActivationLog>(written).unwrap(), log);
+    assert_eq!(serde_json::from_value::<Activation>(entry).unwrap(), activation);
 
-    let reads = [("references/f.md", "read"), ("none", "error")].map(|(path, status)| {
+    let [read, failed] = [("references/f.md", "read"), ("none", "error")].map(|(path, status)| {
         let read = registry.read_resource("a", path, 2);
         let record = ResourceReadRecord::new(&read, "run-1:read_skill_resource:1", "run-1", NOW);
-        assert_eq!(serde_json::to_value(&record).unwrap()["status"], status);
-        record
+        let written = serde_json::to_value(&record).unwrap();
+        assert_eq!(written["status"], status);
+        assert_eq!(serde_json::from_value::<ResourceReadRecord>(written.clone()).unwrap(), record);
+        written
     });
-    let log = ResourceReadLog::new(NOW, reads.to_vec());
-    let written = serde_json::to_value(&log).unwrap();
-    assert_eq!(written["reads"][0]["type"], "fullsend.skill-resource-read");
-    assert_eq!(written["reads"][0]["skillName"], "a");
-    assert_eq!(written["reads"][0]["truncated"], true);
-    assert_eq!(written["reads"][0].get("content"), None, "content is never logged");
-    assert_eq!(written["reads"][1]["error"]["code"], "resource_not_indexed");
-    assert_eq!(serde_json::from_value::<ResourceReadLog>(written).unwrap(), log);
+    assert_eq!(read["type"], "fullsend.skill-resource-read");
+    assert_eq!(read["skillName"], "a");
+    assert_eq!(read["truncated"], true);
+    assert_eq!(read.get("content"), None, "content is never logged");
+    assert_eq!(failed["error"]["code"], "resource_not_indexed");
 }
 
 #[test]
@@ -136,34 +127,4 @@ fn a_read_is_answered_without_paths_of_the_host() {
             "diagnostics": [],
         })
     );
-}
-
-#[test]
-fn executions_and_refusals_are_logged() {
-    let place = place();
-    let registry = place.scan();
-    let args = ["x".to_owned()];
-    let target = ExecutionTarget::Sandbox;
-    let request = ScriptRequest { skill: "a", path: "scripts/run", args: &args, run_id: "run-1", target };
-    let script = registry.script(&request, &set(&["a"]), &["a:scripts/run".parse().unwrap()]).unwrap();
-    let context = ExecutionContext { output_id: "o", run_id: "run-1", executed_at: NOW, target };
-    let ran = ScriptExecutionRecord::executed(context, &script, &args, PathBuf::from("/work"), 3);
-    let refusal = ScriptRefusal::new(ScriptErrorCode::ScriptNotAllowlisted, "no");
-    let refused = ScriptExecutionRecord::refused(context, "a", "scripts/x", refusal);
-    let log = ScriptExecutionLog::new(NOW, vec![ran, refused]);
-    let written: Value = serde_json::to_value(&log).unwrap();
-    assert_eq!(written["type"], "fullsend.skill-script-executions");
-    let (ran, refused) = (&written["executions"][0], &written["executions"][1]);
-    assert_eq!(ran["type"], "fullsend.skill-script-execution");
-    assert_eq!(ran["argv"], json!(["sh", "-s", "--", "x"]));
-    assert_eq!(
-        (&ran["status"], &ran["exitCode"], &ran["cwd"]),
-        (&json!("executed"), &json!(3), &json!("/work"))
-    );
-    assert_eq!((&ran["executionTarget"], &ran["runtime"]), (&json!("sandbox"), &json!("shebang")));
-    assert_eq!(
-        (&refused["status"], &refused["error"]["code"]),
-        (&json!("error"), &json!("script_not_allowlisted"))
-    );
-    assert_eq!(serde_json::from_value::<ScriptExecutionLog>(written).unwrap(), log);
 }
