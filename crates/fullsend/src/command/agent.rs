@@ -119,6 +119,7 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         store,
         mode: scene.settings().flow_mode,
         role: scene.settings().prompt_role,
+        policy: Arc::new(scene.settings().flow_policy.clone()),
         budget,
         structured: started.structured,
         current_dir: started.current_dir,

@@ -406,6 +406,7 @@ fn settings_of(
             ..RecordedLimits::default()
         },
         flow_mode: wanted.mode,
+        flow_policy: wanted.policy.clone(),
         prompt_role: wanted.role,
         skills_roots: roots.collect(),
         structured_result: wanted.structured.as_ref().map(|(path, schema)| RecordedResult {
