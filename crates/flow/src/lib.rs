@@ -18,6 +18,10 @@
 
 mod atom;
 mod label;
+pub mod leak_budget;
+mod pointer;
+pub mod release;
+pub mod shape;
 mod table;
 
 pub use atom::Atom;
