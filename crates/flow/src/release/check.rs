@@ -110,7 +110,7 @@ impl<'d, 's, 'v> Checker<'d, 's, 'v> {
         if let Some(reason) = &node.refuses {
             return Err(reason.clone().into());
         }
-        if node.branches().next().is_none() && !value.is_object() && !value.is_array() {
+        if !node.is_combined() && !value.is_object() && !value.is_array() {
             // Quickly answered, and too many to remember.
             return self.check_scalar(node, value);
         }

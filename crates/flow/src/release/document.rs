@@ -173,6 +173,11 @@ impl<'s> Document<'s> {
 }
 
 impl Node<'_> {
+    /// Whether a combinator takes part in the verdict; one without branches does.
+    pub(super) fn is_combined(&self) -> bool {
+        !self.all_of.is_empty() || self.any_of.is_some() || self.one_of.is_some()
+    }
+
     pub(super) fn branches(&self) -> impl Iterator<Item = NodeId> + '_ {
         let any_of = self.any_of.iter().flatten();
         self.all_of.iter().chain(any_of).chain(self.one_of.iter().flatten()).copied()

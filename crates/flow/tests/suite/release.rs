@@ -231,7 +231,7 @@ fn refusals_say_what_failed_first() {
 fn what_the_dialect_accepts() {
     for (schema, value) in [
         (json!({"type": "Cell"}), json!(1)),
-        (json!({"type": "integer"}), json!(1.0)),
+        (json!({"type": "integer"}), json!(1e300)),
         (json!({"const": 1.0}), json!(1)),
         (json!({"anyOf": [{"$ref": "#"}, {"type": "number"}]}), json!(1)),
         (

@@ -135,7 +135,7 @@ fn with_other_secrets(value: &Value) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn only_text_of_the_schema_crosses(schema in schemas()) {
