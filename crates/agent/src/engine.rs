@@ -11,7 +11,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fullsend_flow::{Label, LabelId, LabelTable};
+use fullsend_flow::{Label, LabelId, LabelTable, Policy};
 use fullsend_model::{
     AssistantMessage, Completion, Conversation, Message, ModelClient, ModelError, ModelRequest, Progress,
 };
@@ -48,6 +48,8 @@ pub struct RunParts {
     pub mode: FlowMode,
     /// What the prompt is.
     pub role: PromptRole,
+    /// By which rules flows are judged.
+    pub policy: Arc<Policy>,
     /// What may be used.
     pub budget: Budget,
     /// What is expected at the end.

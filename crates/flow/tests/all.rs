@@ -7,6 +7,7 @@
 )]
 
 mod suite {
+    mod lattice;
     mod leak_budget;
     mod release;
     mod release_bits;
