@@ -7,6 +7,7 @@
 )]
 
 mod suite {
+    mod decide;
     mod lattice;
     mod leak_budget;
     mod release;
