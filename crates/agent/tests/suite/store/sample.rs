@@ -72,6 +72,7 @@ pub(crate) fn settings() -> RecordedSettings {
         sandbox: RecordedSandbox {
             backend: "local".to_owned(),
             image: None,
+            runtime: None,
             network_hosts: words(&["api.example.com", "docs.example.com"]),
         },
         model: "model-1".to_owned(),

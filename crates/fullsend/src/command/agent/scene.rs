@@ -218,7 +218,12 @@ impl Scene {
         };
         let usual = DockerConfig::new(image, backend::state_directory("docker")?);
         let config = DockerConfig { runtime: self.wanted.runtime.clone(), ..usual };
-        Ok(Arc::new(DockerBackend::connect(config).await?))
+        let docker = DockerBackend::connect(config).await?;
+        let swept = docker.sweep().await;
+        if self.resumed {
+            swept?;
+        }
+        Ok(Arc::new(docker))
     }
 
     fn session(&self) -> SessionPlan {
@@ -393,6 +398,7 @@ fn settings_of(
         sandbox: RecordedSandbox {
             backend: if wanted.image.is_some() { "docker" } else { "local" }.to_owned(),
             image: wanted.image.clone(),
+            runtime: wanted.runtime.clone(),
             network_hosts: wanted.hosts.clone(),
         },
         model: model.name.clone(),
