@@ -10,6 +10,7 @@ mod suite {
     mod agent_crashes;
     mod agent_docker;
     mod agent_place;
+    mod agent_reminders;
     mod agent_resume;
     mod cache;
     mod definitions;

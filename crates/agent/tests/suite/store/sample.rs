@@ -113,7 +113,11 @@ pub(crate) fn assistant(content: &str, calls: &[(&str, &str, &str)]) -> KeptMess
         name: (*name).to_owned(),
         arguments: (*arguments).to_owned(),
     };
-    KeptMessage::Assistant { content: content.to_owned(), tool_calls: calls.iter().map(call).collect() }
+    KeptMessage::Assistant {
+        content: content.to_owned(),
+        tool_calls: calls.iter().map(call).collect(),
+        finish_reason: None,
+    }
 }
 
 pub(crate) fn result(
