@@ -66,7 +66,10 @@ impl Engine<'_> {
     fn structured_problem(&self) -> Option<String> {
         let expected = self.parts.structured.as_ref()?;
         let problem = expected.check().validation_error?;
-        Some(format!("The result in `{}` cannot be used: {problem}. Write it again.", expected.sandbox_path))
+        Some(format!(
+            "The result in `{}` cannot be used: {problem}. Write it again.",
+            expected.place.sandbox.as_str()
+        ))
     }
 
     fn nudge(&mut self, turn: u64, text: &str) -> Result<(), RunError> {
