@@ -184,7 +184,7 @@ impl<'w> Engine<'w> {
         let media_type = known_media_type(&attachment.media_type).ok_or_else(|| {
             fault(io::Error::new(io::ErrorKind::InvalidData, "not a picture of a known kind"))
         })?;
-        Ok(Image { media_type, bytes: bytes.into() })
+        Ok(Image { media_type, bytes })
     }
 
     /// Tells whoever watches what is on record.
