@@ -4,6 +4,7 @@ use fullsend_flow::Label;
 use fullsend_model::{FinishReason, Message};
 
 use super::{Engine, RunError};
+use crate::flow::FlowState;
 use crate::store::{EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Row, TerminalReason};
 use crate::structured::{StructuredOutcome, StructuredResult};
 
@@ -21,6 +22,8 @@ pub struct Finished {
     pub turns: u32,
     /// What was used.
     pub usage: fullsend_model::Usage,
+    /// What is known about its flows.
+    pub flow: FlowState,
     /// What came of the structured result.
     pub structured: Option<StructuredOutcome>,
     /// What stopped it, if it was nothing that a model can cause.
@@ -105,6 +108,7 @@ impl Engine<'_> {
             answer,
             turns: self.parts.budget.turns(),
             usage: *self.parts.budget.usage(),
+            flow: self.keeper.state().clone(),
             structured,
             error,
             store: self.parts.store,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fullsend_model::{AssistantMessage, Image, Message, ToolCall};
 use serde_json::{Value, json};
 
-use super::calls::unchanged;
+use super::pictures::{Pictures, unchanged};
 use super::{Engine, Opening, RunError, RunParts, Watch};
 use crate::event::Event;
 use crate::store::{
@@ -50,10 +50,14 @@ impl<'w> Engine<'w> {
         engine.current_dir.clone_from(&recorded.current_dir);
         engine.dangling = recorded.dangling;
         engine.reminders = recorded.reminders;
+        engine.keeper.go_on(recorded.flow);
         for kept in recorded.messages {
             let message = engine.message_of(&kept.message)?;
             engine.retell(&kept.message);
             engine.conversation.push(message);
+            if matches!(kept.message, KeptMessage::Assistant { .. }) {
+                engine.answered = kept.label;
+            }
             engine.context = engine.labels.join(engine.context, kept.label).unwrap_or(kept.label);
         }
         engine.more = more;
@@ -75,8 +79,9 @@ impl<'w> Engine<'w> {
     /// others may have done something already, and are not made twice.
     pub(super) async fn make_dangling_calls(&mut self) -> Result<(), RunError> {
         let turn = u64::from(self.parts.budget.turns());
-        let label = self.context_label();
-        let mut images = self.unseen_images();
+        // Calls of one answer share what it was made of, also where only some were made before the run was stopped.
+        let basis = self.basis(self.answered);
+        let mut pictures = Pictures { images: self.unseen_images(), label: self.context_label() };
         let mut open: Vec<ToolCall> = Vec::new();
         for dangling in std::mem::take(&mut self.dangling) {
             let call = dangling.call;
@@ -87,7 +92,7 @@ impl<'w> Engine<'w> {
                 // What was refused is refused again.
                 CallState::Finished { execution: Execution::NotRun, .. } => open.push(call),
                 CallState::Interrupted { .. } | CallState::Finished { .. } => {
-                    self.answer_calls(turn, &std::mem::take(&mut open), &label, &mut images).await?;
+                    self.answer_calls(turn, &std::mem::take(&mut open), &basis, &mut pictures).await?;
                     if let Ok(prepared) = self.parts.toolbox.prepare(&call) {
                         prepared.tool.clean_up(&prepared.input);
                     }
@@ -95,8 +100,8 @@ impl<'w> Engine<'w> {
                 }
             }
         }
-        self.answer_calls(turn, &open, &label, &mut images).await?;
-        self.show_images(turn, images, &label)?;
+        self.answer_calls(turn, &open, &basis, &mut pictures).await?;
+        self.show_pictures(turn, pictures)?;
         let more = std::mem::take(&mut self.more);
         self.tell_model(more)
     }

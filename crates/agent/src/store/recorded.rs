@@ -23,6 +23,7 @@ use super::run_id::RunId;
 use super::settings::RecordedSettings;
 use super::usage;
 use super::{open_run, run_dir_of};
+use crate::flow::FlowState;
 
 /// A message with its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +51,8 @@ pub struct Recorded {
     pub labels: LabelTable,
     /// How often the model answered.
     pub turns: u64,
+    /// What is known about its flows: the label of the conversation, handles, exceptions that were used.
+    pub flow: FlowState,
     /// What the answers used.
     pub usage: Usage,
     /// What the answers cost whose cost is known, in US dollars: a limit counts these, also where others are unknown.
@@ -147,6 +150,7 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         messages: Vec::new(),
         labels: LabelTable::default(),
         turns: 0,
+        flow: FlowState::default(),
         usage: Usage::default(),
         spent_usd: None,
         output_bytes: 0,
@@ -163,6 +167,7 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
 }
 
 fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
+    recorded.flow.see(&row, &recorded.labels);
     match row {
         Row::Started { .. } => {}
         Row::Resumed { settings, .. } => {
@@ -183,6 +188,9 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
             recorded.reminders.see(turn, &message);
             recorded.messages.push(KeptTurn { turn, label, message });
         }
+        Row::Hidden { label, .. } => {
+            recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
+        }
         Row::Opened => recorded.opened = true,
         Row::CallStarted { output_id, .. } => {
             recorded.calls += 1;
@@ -199,6 +207,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         Row::ModelAttempt { .. }
         | Row::Usage { .. }
         | Row::Decision(_)
+        | Row::Inspected { .. }
         | Row::PolicyEvent(_)
         | Row::Failure(_)
         | Row::SkillRead { .. }

@@ -62,6 +62,19 @@ impl Workspace {
         };
         Ok(Contained { sandbox, access: mount.access, host })
     }
+
+    /// Where in the workspace itself a path leads, links followed as far as it exists; none if it leads elsewhere.
+    pub(crate) fn real_in_workspace(&self, path: &SandboxPath) -> Option<String> {
+        let below = self.in_workspace(path)?;
+        let root = self.mounts.first()?;
+        let host = root.host.join(below);
+        // Most files exist, and are found at once.
+        if let Ok(real) = host.canonicalize() {
+            return real.strip_prefix(&root.host).ok()?.to_str().map(str::to_owned);
+        }
+        let contained = self.host_to_sandbox(&host).ok()?;
+        self.in_workspace(&contained.sandbox).map(str::to_owned)
+    }
 }
 
 /// The path with all links followed, as far as it exists; what does not exist yet is appended as it is spelled.

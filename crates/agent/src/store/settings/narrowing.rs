@@ -60,6 +60,7 @@ impl RecordedSettings {
         if asked.flow_mode < self.flow_mode {
             found.push("flowMode", asked.flow_mode, self.flow_mode);
         }
+        found.same("flowPolicy", &self.flow_policy, &asked.flow_policy);
         // Only a command gives authority; what is less than a command may be either kind of less.
         if asked.prompt_role != self.prompt_role && asked.prompt_role == PromptRole::DirectCommand {
             found.push("promptRole", asked.prompt_role, self.prompt_role);

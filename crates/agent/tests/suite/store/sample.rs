@@ -90,6 +90,7 @@ pub(crate) fn settings() -> RecordedSettings {
             output_bytes: Some(1 << 20),
         },
         flow_mode: FlowMode::EnforceExplicit,
+        flow_policy: fullsend_flow::Policy::default(),
         prompt_role: PromptRole::DirectCommand,
         skills_roots: vec![RecordedRoot { path: "/skills".into(), digest: "sha256:1".to_owned() }],
         structured_result: Some(RecordedResult {

@@ -35,7 +35,7 @@ use fullsend_skills::{Registry, SkillRoot, preload_message};
 
 use super::model::ChosenModel;
 use super::wanted::{SCHEMA, Wanted};
-use crate::cli::{AgentExecArgs, TOOLS};
+use crate::cli::TOOLS;
 use crate::command::sandbox::backend;
 use crate::environment;
 use crate::output::Advice;
@@ -82,14 +82,12 @@ impl Scene {
 
     /// The place of a run that goes on: what is on record, or less.
     pub(super) fn resumed(
-        args: &AgentExecArgs,
+        wanted: Wanted,
         recorded: &Recorded,
-        store: &RunStore,
         model: &ChosenModel,
         limits: &Limits,
         current: &Path,
     ) -> Result<Self> {
-        let wanted = Wanted::on_record(args, &recorded.settings, store, current)?;
         let mut scene = Self::build(wanted, model, limits, current, true)?;
         // More time or turns is the operator's to give; it lets the run do nothing else.
         let mut asked = scene.settings.clone();
@@ -416,6 +414,7 @@ fn settings_of(
             ..RecordedLimits::default()
         },
         flow_mode: wanted.mode,
+        flow_policy: wanted.policy.clone(),
         prompt_role: wanted.role,
         skills_roots: roots.collect(),
         structured_result: wanted.structured.as_ref().map(|(path, schema)| RecordedResult {
