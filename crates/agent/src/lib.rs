@@ -6,6 +6,7 @@
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
 //! * [`files`]: the tools that read, write, list and search files
 //! * [`flow`]: which calls may be made, and what the model gets to see of their results
+//! * [`explain::explain`]: why a call was denied, from the record
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
@@ -24,6 +25,7 @@ pub mod budget;
 pub mod engine;
 pub mod event;
 pub mod execution;
+pub mod explain;
 pub mod files;
 pub mod flow;
 pub mod gate;

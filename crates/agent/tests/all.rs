@@ -10,6 +10,7 @@
 mod support {
     pub(crate) mod caller;
     pub(crate) mod desk;
+    pub(crate) mod directories;
     pub(crate) mod room;
 }
 
