@@ -49,8 +49,8 @@ impl<'w> Engine<'w> {
         engine.labels = recorded.labels;
         engine.current_dir.clone_from(&recorded.current_dir);
         engine.dangling = recorded.dangling;
-        engine.reminders = recorded.reminders;
         engine.keeper.go_on(recorded.flow);
+        engine.reminders = recorded.reminders;
         for kept in recorded.messages {
             let message = engine.message_of(&kept.message)?;
             engine.retell(&kept.message);

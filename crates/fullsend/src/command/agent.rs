@@ -16,12 +16,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::event::Event;
+use fullsend_agent::gate::PromptRole;
 use fullsend_agent::store::{
     EndStatus, Ending, KeptMessage, Recorded, RecordedSettings, RunId, RunStore, TerminalReason,
 };
-use fullsend_flow::{Atom, Confidentiality, Integrity, Label};
+use fullsend_flow::{Label, Source};
 use fullsend_guard::SystemClock;
-use fullsend_origin::Sha256Digest;
 
 use self::display::Display;
 use self::model::{ChosenModel, OnRecord};
@@ -114,6 +114,7 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
             let _nobody_depends_on_it = artifacts.write_artifact("capabilities.json", &found);
         }
     });
+    let policy = Arc::new(scene.settings().flow_policy.clone());
     let parts = RunParts {
         model: model.client,
         model_name: model.name,
@@ -121,7 +122,10 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         store,
         mode: scene.settings().flow_mode,
         role: scene.settings().prompt_role,
-        policy: Arc::new(scene.settings().flow_policy.clone()),
+        inputs: policy.clone(),
+        policy,
+        network: !scene.settings().sandbox.network_hosts.is_empty(),
+        workspace: scene.workspace(),
         budget,
         structured: started.structured,
         current_dir: started.current_dir,
@@ -168,7 +172,7 @@ fn prepare_new(args: &AgentExecArgs, output: &mut Output) -> Result<Prepared> {
         Err(error) => return Err(never_began(store, error)),
     };
     let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
-    let label = prompt_label(&prompt, scene.settings());
+    let label = prompt_label(scene.settings());
     let kept = KeptMessage::User { content: prompt, image_attachments: images };
     let opening = vec![Opening { kept, label, rows: Vec::new() }];
     Ok(Prepared { scene, model, store, budget, opening, recorded: None })
@@ -197,7 +201,7 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs, output: &mut Output) -> Res
     let budget = Budget::new(limits, turns, used, recorded.output_bytes, recorded.active);
     let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
     let say = |content: String| {
-        let label = prompt_label(&content, scene.settings());
+        let label = prompt_label(scene.settings());
         Opening {
             kept: KeptMessage::User { content, image_attachments: Vec::new() },
             label,
@@ -224,18 +228,9 @@ fn settled(args: &AgentExecArgs) -> Option<&'static str> {
 }
 
 /// Where a prompt comes from: only a direct command vouches for what follows from it.
-fn prompt_label(prompt: &str, settings: &RecordedSettings) -> Label {
-    use fullsend_agent::gate::PromptRole;
-
-    let commanded = serde_json::json!({
-        "type": "Commanded",
-        "digest": format!("sha256:{}", Sha256Digest::of(prompt.as_bytes())),
-    });
-    let integrity = match settings.prompt_role {
-        PromptRole::DirectCommand => Integrity::of(Atom::from_value(&commanded)),
-        PromptRole::Context | PromptRole::Quote => Integrity::none(),
-    };
-    Label { confidentiality: Confidentiality::public(), integrity }
+fn prompt_label(settings: &RecordedSettings) -> Label {
+    let commanded = settings.prompt_role == PromptRole::DirectCommand;
+    settings.flow_policy.label_of(Source::Prompt { commanded })
 }
 
 fn has_prompt(args: &AgentExecArgs) -> bool {

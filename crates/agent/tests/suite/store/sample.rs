@@ -143,6 +143,7 @@ pub(crate) fn started(call_id: &str, tool: &str, output_id: &str, effect: Effect
         output_id: output_id.to_owned(),
         effect,
         input: input.as_object().unwrap().clone(),
+        grants: Vec::new(),
     }
 }
 
@@ -174,6 +175,7 @@ pub(crate) fn decision(call_id: &str, tool: &str, verdict: Verdict) -> Row {
         detail: None,
         tool_input_summary: None,
         subagent_profile: None,
+        flow: None,
     }))
 }
 

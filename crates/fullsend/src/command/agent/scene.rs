@@ -133,6 +133,11 @@ impl Scene {
         &self.settings
     }
 
+    /// Its directories.
+    pub(super) fn workspace(&self) -> Arc<Workspace> {
+        self.workspace.clone()
+    }
+
     /// Keeps the schema of the result, so that the run can be gone on with.
     pub(super) fn keep_schema(&self, store: &RunStore) -> Result<()> {
         if let Some((_, schema)) = &self.wanted.structured {
