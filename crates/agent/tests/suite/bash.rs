@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fullsend_agent::execution::{Execution, SessionPlan, Whereabouts as _};
 use fullsend_agent::tools::{Bash, BashLimits};
-use fullsend_flow::Label;
+use fullsend_flow::{Policy, Source};
 use serde_json::json;
 
 use crate::support::directories::Directories;
