@@ -8,6 +8,7 @@
 )]
 
 mod support {
+    pub(crate) mod browser;
     pub(crate) mod caller;
     pub(crate) mod desk;
     pub(crate) mod room;
@@ -15,6 +16,9 @@ mod support {
 
 mod suite {
     mod bash;
+    mod browser_chromium;
+    mod browser_hostile;
+    mod browser_inputs;
     mod execution;
     mod file_attacks;
     mod file_edits;

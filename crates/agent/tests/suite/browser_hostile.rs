@@ -1,0 +1,1 @@
+//! The browser tool and what only pretends to be a browser.
