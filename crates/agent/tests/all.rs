@@ -10,6 +10,7 @@
 mod support {
     pub(crate) mod browser;
     pub(crate) mod caller;
+    pub(crate) mod chromium;
     pub(crate) mod desk;
     pub(crate) mod room;
 }

@@ -62,11 +62,11 @@ impl Stroke {
         // The last character is never a separator: `Control++` holds Control and presses plus.
         let before_last = name.get(..name.len() - 1)?;
         let (held, key) = match before_last.rfind('+') {
-            Some(at) => (name.get(..at)?, name.get(at + 1..)?),
-            None => ("", name),
+            Some(at) => (name.get(..at), name.get(at + 1..)?),
+            None => (None, name),
         };
         let mut modifiers = 0;
-        for part in held.split('+').filter(|_| !held.is_empty()) {
+        for part in held.into_iter().flat_map(|held| held.split('+')) {
             modifiers |= MODIFIERS.iter().find(|(known, _)| *known == part)?.1;
         }
         let mut stroke = Self::named(key).or_else(|| Self::of(single(key)?))?;

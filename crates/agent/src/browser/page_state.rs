@@ -271,7 +271,9 @@ impl PageState {
         let url = text(frame, "url");
         self.forget_elements();
         self.enter(text(frame, "loaderId"));
-        self.url = url.to_owned();
+        // The browser's own page about an address that did not load stands in for it.
+        let unreachable = text(frame, "unreachableUrl");
+        self.url = if unreachable.is_empty() { url } else { unreachable }.to_owned();
         if may_show(url) {
             return Vec::new();
         }

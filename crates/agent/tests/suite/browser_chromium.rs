@@ -1,156 +1,14 @@
 //! The browser tool with a real browser, on pages served from loopback.
 
-use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use fullsend_agent::browser::{AccountAccess, Lease, ProfileMode};
-use fullsend_testkit::{declare_skip, test_name};
+use fullsend_agent::browser::{AccountAccess, ProfileMode};
+use fullsend_testkit::test_name;
 use serde_json::{Value, json};
 
 use crate::support::browser::Driver;
-
-/// A browser that lives as long as the test.
-struct Chromium {
-    process: Child,
-    port: u16,
-    profile: tempfile::TempDir,
-}
-
-impl Chromium {
-    /// Starts one, or says aloud that there is none.
-    fn start(test: &str) -> Option<Self> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let mut places = std::env::split_paths(&path).map(|directory| directory.join("chromium"));
-        let Some(program) = places.find(|file| file.is_file()) else {
-            declare_skip(test, "chromium is not installed");
-            return None;
-        };
-        let profile = tempfile::tempdir().unwrap();
-        let process = Self::launch(&program, &profile);
-        let mut started = Self { process, port: 0, profile };
-        started.port = started.wait_for_port();
-        Some(started)
-    }
-
-    fn launch(program: &PathBuf, profile: &tempfile::TempDir) -> Child {
-        let mut command = Command::new(program);
-        command.args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-        ]);
-        command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
-        command.args(["--remote-debugging-port=0", "about:blank"]);
-        command.arg(format!("--user-data-dir={}", profile.path().display()));
-        command.env("HOME", profile.path()).current_dir(profile.path());
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
-    }
-
-    /// The browser writes its port down when it listens.
-    fn wait_for_port(&mut self) -> u16 {
-        let file = self.profile.path().join("DevToolsActivePort");
-        loop {
-            let written = std::fs::read_to_string(&file).unwrap_or_default();
-            if let Some((port, _)) = written.split_once('\n') {
-                return port.parse().unwrap();
-            }
-            assert_eq!(self.process.try_wait().unwrap(), None, "chromium ended before it listened");
-            thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    fn lease(&self) -> Lease {
-        Lease::new(&format!("http://127.0.0.1:{}", self.port)).unwrap()
-    }
-
-    /// The pages that are open, as the browser itself says.
-    fn pages(&self) -> Vec<String> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        let request = format!("GET /json/list HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n", self.port);
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut reader = BufReader::new(stream);
-        let (mut line, mut length) = (String::new(), 0);
-        while reader.read_line(&mut line).unwrap() > 2 {
-            if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            line.clear();
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        let list: Vec<Value> = serde_json::from_slice(&body).unwrap();
-        let pages = list.iter().filter(|target| target["type"] == "page");
-        pages.map(|target| target["url"].as_str().unwrap().to_owned()).collect()
-    }
-}
-
-impl Drop for Chromium {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Pages by path, and who asked for them.
-struct Site {
-    port: u16,
-    requests: Arc<Mutex<Vec<String>>>,
-}
-
-impl Site {
-    fn start(pages: &[(&str, String)]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let pages: HashMap<String, String> =
-            pages.iter().map(|(path, answer)| ((*path).to_owned(), answer.clone())).collect();
-        let (pages, seen) = (Arc::new(pages), Arc::clone(&requests));
-        thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (pages, seen) = (Arc::clone(&pages), Arc::clone(&seen));
-                thread::spawn(move || answer(stream.unwrap(), &pages, &seen));
-            }
-        });
-        Self { port, requests }
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.port)
-    }
-}
-
-fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, seen: &Mutex<Vec<String>>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let mut first = String::new();
-    let _ = reader.read_line(&mut first);
-    let (mut line, mut cookie) = (String::new(), String::new());
-    while reader.read_line(&mut line).is_ok_and(|length| length > 2) {
-        if line.to_ascii_lowercase().starts_with("cookie:") {
-            cookie = format!(" {}", line.trim());
-        }
-        line.clear();
-    }
-    let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
-    seen.lock().unwrap().push(format!("{path}{cookie}"));
-    let missing = "HTTP/1.0 404 Not Found\r\n\r\n".to_owned();
-    let _ = stream.write_all(pages.get(&path).unwrap_or(&missing).as_bytes());
-}
-
-fn page(body: &str) -> String {
-    format!("HTTP/1.0 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n<!doctype html>{body}")
-}
-
-fn redirect(to: &str) -> String {
-    format!("HTTP/1.0 302 Found\r\nLocation: {to}\r\n\r\n")
-}
+use crate::support::chromium::{Chromium, Site, page, redirect};
 
 /// The name of the element whose line holds `words`.
 fn named(snapshot: &str, words: &str) -> String {
@@ -173,7 +31,7 @@ setTimeout(() => { undefinedThing(); });</script>"#;
 #[test]
 fn a_form_is_read_filled_and_sent() {
     let Some(chromium) = Chromium::start(test_name!()) else { return };
-    let site = Site::start(&[("/form", page(FORM)), ("/done?x", page("<title>no</title>"))]);
+    let site = Site::start(&[("/form", page(FORM)), ("/done", page("<title>Done</title>"))]);
     let driver = Driver::new(chromium.lease());
 
     assert_eq!(driver.ok(json!({ "action": "get", "kind": "url" })), "about:blank");
@@ -283,4 +141,143 @@ fn consoles_errors_and_waits_are_told() {
     assert_eq!(clicked["detail"], format!("the page is now at {}", site.url("/form")), "{clicked}");
     driver.ok(json!({ "action": "wait", "loadState": "load" }));
     assert_eq!(driver.ok(json!({ "action": "get", "kind": "url" })), site.url("/form#part"));
+}
+
+#[test]
+fn a_page_cannot_get_out() {
+    let Some(chromium) = Chromium::start(test_name!()) else { return };
+    let endpoint = format!("http://127.0.0.1:{}/json/list", chromium.port);
+    let tricks = format!(
+        r#"<title>Tricks</title><button onclick="document.title = 'answered ' + confirm('Sure?')">Ask</button>
+        <button onclick="window.open('/window')">Window</button><a href="/window" target=_blank>Blank</a>
+        <a href="/file.bin" download>Save</a><a href="/away">Away</a><button onclick="location = 'file:///etc/passwd'">File</button>
+        <button onclick="location = URL.createObjectURL(new Blob(['hi'], {{type: 'text/html'}}))">Blob</button>
+        <a href="{endpoint}">Control</a><input type=file aria-label=Upload onclick="document.title = 'chose'">
+        <iframe src="/inner"></iframe>"#
+    );
+    let download =
+        "HTTP/1.0 200 OK\r\nContent-Disposition: attachment; filename=file.bin\r\n\r\nbytes".to_owned();
+    let site = Site::start(&[
+        ("/", page(&tricks)),
+        ("/window", page("<title>Window</title>")),
+        ("/away", redirect("file:///etc/passwd")),
+        ("/inner", page("<button>Inside</button>")),
+        ("/file.bin", download),
+    ]);
+    let driver = Driver::new(chromium.lease());
+    let again = || {
+        driver.ok(json!({ "action": "open", "url": site.url("/") }));
+        driver.ok(json!({ "action": "snapshot", "interactive": true }))
+    };
+    let click = |words: &str| {
+        let seen = again();
+        driver.call(&json!({ "action": "click", "ref": named(&seen, words) })).record
+    };
+    // What happens may be told with the action itself or, where the browser takes its time, with a later one.
+    let told = |mut record: Value, words: &str| {
+        let mut before = String::new();
+        for _ in 0..500 {
+            if record["detail"].as_str().is_some_and(|detail| detail.contains(words)) {
+                return;
+            }
+            before.push_str(&record.to_string());
+            record = driver.call(&json!({ "action": "wait", "ms": 20 })).record;
+        }
+        panic!("not told `{words}`:\n{before}");
+    };
+
+    told(click("\"Ask\""), "a dialog was dismissed (confirm): Sure?");
+    assert_eq!(driver.ok(json!({ "action": "get", "kind": "title" })), "answered false");
+    for words in ["\"Window\"", "\"Blank\""] {
+        told(click(words), "a new window was closed");
+    }
+    while chromium.pages().len() > 2 {
+        thread::sleep(Duration::from_millis(20));
+    }
+    told(click("\"Save\""), "a download was refused");
+    told(click("\"File\""), "a way out of the web was stopped: file:");
+    assert_eq!(driver.ok(json!({ "action": "get", "kind": "url" })), site.url("/"));
+    told(click("\"Blob\""), "a way out of the web was stopped: blob:");
+    told(click("\"Control\""), "the browser's own control endpoint was refused");
+    told(click("\"Upload"), "a choice of files was refused");
+
+    let refused = [
+        (site.url("/away"), "the page could not be opened: net::ERR_UNSAFE_REDIRECT"),
+        (site.url("/file.bin"), "the address is a download, and downloads are refused"),
+        (endpoint.clone(), "the page could not be opened: net::ERR_ACCESS_DENIED"),
+        ("http://127.0.0.1:1/".to_owned(), "the page could not be opened: net::ERR_"),
+    ];
+    for (url, expected) in refused {
+        let (code, message) = driver.error(json!({ "action": "open", "url": url }));
+        assert_eq!(code, "command_failed", "{url}");
+        assert!(message.starts_with(expected), "{url}: {message}");
+    }
+    let seen = again();
+    assert!(!seen.contains("Inside"), "frames are not looked into: {seen}");
+    let saved = std::fs::read_dir(chromium.profile.path()).unwrap();
+    assert!(saved.flatten().all(|entry| entry.file_name() != "file.bin"), "a file was saved");
+}
+
+#[test]
+fn elements_are_what_they_seem() {
+    let Some(chromium) = Chromium::start(test_name!()) else { return };
+    let traps = r#"<title>Traps</title><style>#cover { position: absolute; inset: 0; height: 40px; }</style>
+        <div style="position:relative;height:40px"><button>Under</button><div id=cover onclick="document.title='caught'"></div></div>
+        <button style="margin-top:3000px" onclick="document.title='far'">Far</button>
+        <label><input type=checkbox style="display:none" id=c aria-label=Hidden><span>Drawn box</span></label>
+        <form><input name=contains aria-label=Clobbered></form>
+        <script>Element.prototype.getClientRects = () => { throw 1 }; Document.prototype.querySelector = () => null;
+        Object.defineProperty(HTMLInputElement.prototype, "value", { set() { document.title = "spied"; }, get() { return ""; } });
+        </script>"#;
+    let site = Site::start(&[
+        ("/", page(traps)),
+        ("/loop", page("<script>setTimeout(() => { for (;;) {} }, 100)</script>")),
+    ]);
+    let driver = Driver::new(chromium.lease());
+    driver.ok(json!({ "action": "open", "url": site.url("/") }));
+    let seen = driver.ok(json!({ "action": "snapshot" }));
+    let (_, message) = driver.error(json!({ "action": "click", "ref": named(&seen, "\"Under\"") }));
+    assert!(message.ends_with("is covered by another element"), "{message}");
+    driver.ok(json!({ "action": "fill", "ref": named(&seen, "\"Clobbered\""), "value": "x" }));
+    assert_eq!(driver.ok(json!({ "action": "get", "kind": "text", "target": "title" })), "Traps");
+    assert!(driver.ok(json!({ "action": "snapshot" })).contains("\"Clobbered\" [value=\"x\""), "filled");
+    let seen = driver.ok(json!({ "action": "snapshot", "interactive": true }));
+    driver.ok(json!({ "action": "click", "ref": named(&seen, "\"Far\"") }));
+    assert_eq!(driver.ok(json!({ "action": "get", "kind": "title" })), "far");
+
+    // A page that never comes back is given up, and the next one is new.
+    driver.ok(json!({ "action": "open", "url": site.url("/loop") }));
+    let mut outcome =
+        driver.call(&json!({ "action": "get", "kind": "text", "target": "body", "timeoutMs": 1000 })).record;
+    while outcome["status"] == "ok" {
+        outcome = driver
+            .call(&json!({ "action": "get", "kind": "text", "target": "body", "timeoutMs": 1000 }))
+            .record;
+    }
+    assert_eq!(outcome["code"], "host_unavailable", "{outcome}");
+    assert_eq!(driver.ok(json!({ "action": "get", "kind": "url" })), "about:blank");
+    driver.ok(json!({ "action": "open", "url": site.url("/") }));
+}
+
+#[test]
+fn a_transient_page_leaves_nothing_behind() {
+    let Some(chromium) = Chromium::start(test_name!()) else { return };
+    let cookie = "HTTP/1.0 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: user=ada; Max-Age=9999\r\n\r\nhi"
+        .to_owned();
+    let site = Site::start(&[("/", cookie)]);
+    let lent = || chromium.lease().with_mode(ProfileMode::Persistent).with_account(AccountAccess::Available);
+    let leases = [chromium.lease(), chromium.lease(), lent(), chromium.lease(), lent()];
+    for lease in leases {
+        let mut driver = Driver::new(lease);
+        driver.ok(json!({ "action": "open", "url": site.url("/") }));
+        assert_eq!(chromium.pages().len(), 2, "one of the browser, one of ours");
+        driver.let_go();
+        while chromium.pages().len() > 1 {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+    let requests = site.requests.lock().unwrap();
+    let visits: Vec<&str> =
+        requests.iter().map(String::as_str).filter(|path| !path.contains("favicon")).collect();
+    assert_eq!(visits, ["/", "/", "/", "/", "/ Cookie: user=ada"], "only what was lent is remembered");
 }
