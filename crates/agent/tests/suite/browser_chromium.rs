@@ -151,7 +151,7 @@ fn a_page_cannot_get_out() {
         r#"<title>Tricks</title><button onclick="document.title = 'answered ' + confirm('Sure?')">Ask</button>
         <button onclick="window.open('/window')">Window</button><a href="/window" target=_blank>Blank</a>
         <a href="/file.bin" download>Save</a><a href="/away">Away</a><button onclick="location = 'file:///etc/passwd'">File</button>
-        <button onclick="location = URL.createObjectURL(new Blob(['hi'], {{type: 'text/html'}}))">Blob</button>
+        <button onclick="location = window.URL.createObjectURL(new Blob(['hi'], {{type: 'text/html'}}))">Blob</button>
         <a href="{endpoint}">Control</a><input type=file aria-label=Upload onclick="document.title = 'chose'">
         <iframe src="/inner"></iframe>"#
     );
