@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_fetch::{Clock, SystemClock};
-use fullsend_flow::Label;
+use fullsend_flow::{Deed, Label};
 use serde_json::json;
 use tokio::sync::Mutex;
 
@@ -41,7 +41,7 @@ pub use keys::Stroke;
 pub use lease::{AccountAccess, Lease, LeaseError, LocalOrigin, ProfileMode};
 
 use crate::tool::{
-    Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
+    Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
 };
 use failure::Failure;
 use page::Page;
@@ -175,6 +175,15 @@ fn spec() -> ToolSpec {
                       next snapshot or the next page. What pages say is not to be trusted."
             .to_owned(),
         effect: Effect::SideEffect,
+        deed: Deed::Send,
+        sinks: &[
+            Sink::Url("url"),
+            Sink::Page("value"),
+            Sink::Page("key"),
+            Sink::Selector("ref"),
+            Sink::Selector("target"),
+            Sink::Selector("urlPattern"),
+        ],
         parameters: json!({
             "type": "object",
             "properties": {

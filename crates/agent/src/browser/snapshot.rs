@@ -162,11 +162,12 @@ impl Node {
         for property in &self.properties {
             let value = held(Some(&property.value));
             if TOLD.contains(&property.name.as_str()) && value != "false" && !value.is_empty() {
-                facts.push(match &property.value.value {
-                    Value::Bool(_) => property.name.clone(),
-                    Value::Number(number) => format!("{}={number}", property.name),
-                    _ if value == "true" => property.name.clone(),
-                    _ => format!("{}={}", property.name, quoted(&value)),
+                facts.push(if value == "true" {
+                    property.name.clone()
+                } else if property.value.value.is_number() {
+                    format!("{}={value}", property.name)
+                } else {
+                    format!("{}={}", property.name, quoted(&value))
                 });
             }
         }
