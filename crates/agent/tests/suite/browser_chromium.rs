@@ -204,7 +204,7 @@ fn a_page_cannot_get_out() {
     let refused = [
         (site.url("/away"), "the page could not be opened: net::ERR_UNSAFE_REDIRECT"),
         (site.url("/file.bin"), "the address is a download, and downloads are refused"),
-        (endpoint.clone(), "the page could not be opened: net::ERR_ACCESS_DENIED"),
+        (endpoint, "the page could not be opened: net::ERR_ACCESS_DENIED"),
         ("http://127.0.0.1:1/".to_owned(), "the page could not be opened: net::ERR_"),
     ];
     for (url, expected) in refused {

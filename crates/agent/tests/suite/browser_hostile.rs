@@ -29,13 +29,19 @@ enum Act {
     Leave,
 }
 
+/// The commands that came.
+type Heard = Arc<Mutex<Vec<Value>>>;
+/// The paths that were asked for.
+type Asked = Arc<Mutex<Vec<String>>>;
+/// A way to break a conversation: its name, what is done, and what is said of it.
+type Breach = (&'static str, fn(&Value) -> Act, &'static str);
 type Behaviour = Arc<dyn Fn(&Value) -> Act + Send + Sync>;
 
 /// What pretends to be a browser, and what it was told.
 struct Pretender {
     address: SocketAddr,
-    told: Arc<Mutex<Vec<Value>>>,
-    paths: Arc<Mutex<Vec<String>>>,
+    told: Heard,
+    paths: Asked,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -52,9 +58,8 @@ impl Pretender {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let (told, paths) = (Arc::default(), Arc::default());
-        let (heard, asked): (Arc<Mutex<Vec<Value>>>, Arc<Mutex<Vec<String>>>) =
-            (Arc::clone(&told), Arc::clone(&paths));
+        let (told, paths) = (Heard::default(), Asked::default());
+        let (heard, asked) = (Arc::clone(&told), Arc::clone(&paths));
         let behaviour: Behaviour = Arc::new(behaviour);
         let version = Arc::new(version);
         runtime.spawn(async move {
@@ -92,13 +97,7 @@ fn ok(socket: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
-async fn serve(
-    mut stream: TcpStream,
-    version: String,
-    behaviour: Behaviour,
-    told: Arc<Mutex<Vec<Value>>>,
-    paths: Arc<Mutex<Vec<String>>>,
-) {
+async fn serve(mut stream: TcpStream, version: String, behaviour: Behaviour, told: Heard, paths: Asked) {
     let mut start = [0; 17];
     while stream.peek(&mut start).await.unwrap_or_default() < start.len() {
         tokio::task::yield_now().await;
@@ -186,7 +185,7 @@ fn answers_to_nothing_are_dropped() {
 
 #[test]
 fn what_breaks_the_conversation_ends_it_and_the_next_action_begins_anew() {
-    let cases: [(&str, fn(&Value) -> Act, &str); 5] = [
+    let cases: [Breach; 5] = [
         ("huge", |_| Act::Raw(" ".repeat((16 << 20) + 1)), "the browser sent more than 16 MiB at once"),
         ("no message", |_| Act::Raw("{".to_owned()), "the browser sent what is no message"),
         ("leaving", |_| Act::Leave, "the connection to the browser broke"),

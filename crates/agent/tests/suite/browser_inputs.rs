@@ -25,15 +25,17 @@ fn action(input: &Value) -> Action {
     parse(input).unwrap_or_else(|error| panic!("{input}: {error}")).action
 }
 
+fn refuses(cases: &[(Value, &str)]) {
+    for (input, expected) in cases {
+        assert_eq!(parse(input).unwrap_err(), *expected, "{input}");
+    }
+}
+
 const ACTIONS: &str = "action must be one of open, snapshot, get, console, errors, wait, click, check, fill, type, select, press";
 
 #[test]
 fn what_cannot_be_asked_is_refused_with_its_reason() {
     let url = "url must be an http or https URL without a user name or password";
-    let element = "ref must be an element of the last snapshot, such as @e1";
-    let key = "key must be the name of one key, such as Enter, a or Control+A";
-    let wait = "wait needs exactly one of ms, ref, loadState, urlPattern";
-    let pattern = "urlPattern must be a pattern of http or https addresses, where * stands for anything";
     let cases = [
         // There is no shell, no script, no other program and no other browser to name.
         (json!({ "action": "eval" }), ACTIONS),
@@ -96,6 +98,17 @@ fn what_cannot_be_asked_is_refused_with_its_reason() {
             json!({ "action": "get", "kind": "text", "target": "@" }),
             "target must be an element of the last snapshot, such as @e1",
         ),
+    ];
+    refuses(&cases);
+}
+
+#[test]
+fn what_is_no_element_key_or_wait_is_refused_with_its_reason() {
+    let element = "ref must be an element of the last snapshot, such as @e1";
+    let key = "key must be the name of one key, such as Enter, a or Control+A";
+    let wait = "wait needs exactly one of ms, ref, loadState, urlPattern";
+    let pattern = "urlPattern must be a pattern of http or https addresses, where * stands for anything";
+    let cases = [
         // Elements.
         (json!({ "action": "click" }), element),
         (json!({ "action": "click", "ref": "main" }), element),
@@ -140,9 +153,7 @@ fn what_cannot_be_asked_is_refused_with_its_reason() {
         (json!({ "action": "console", "timeoutMs": "1" }), "timeoutMs must be a positive whole number"),
         (json!({ "action": "snapshot", "interactive": "yes" }), "interactive must be true or false"),
     ];
-    for (input, expected) in cases {
-        assert_eq!(parse(&input).unwrap_err(), expected, "{input}");
-    }
+    refuses(&cases);
 }
 
 #[test]
@@ -199,7 +210,13 @@ fn what_can_be_asked_means_one_thing() {
             Action::Fill(element, value) | Action::Type(element, value) | Action::Select(element, value) => {
                 assert_eq!((element.as_str(), value.as_str()), (name, text), "{input}");
             }
-            other => panic!("{input}: {other:?}"),
+            other @ (Action::Open { .. }
+            | Action::Snapshot { .. }
+            | Action::Get(_)
+            | Action::Console
+            | Action::Errors
+            | Action::Wait(_)
+            | Action::Press(_)) => panic!("{input}: {other:?}"),
         }
     }
 }
