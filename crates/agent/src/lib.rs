@@ -10,6 +10,7 @@
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
+//! * [`browser::Browser`]: a page of a leased browser
 //! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
@@ -21,6 +22,7 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod browser;
 pub mod budget;
 pub mod engine;
 pub mod event;

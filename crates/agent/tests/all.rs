@@ -8,7 +8,9 @@
 )]
 
 mod support {
+    pub(crate) mod browser;
     pub(crate) mod caller;
+    pub(crate) mod chromium;
     pub(crate) mod desk;
     pub(crate) mod directories;
     pub(crate) mod room;
@@ -16,6 +18,9 @@ mod support {
 
 mod suite {
     mod bash;
+    mod browser_chromium;
+    mod browser_hostile;
+    mod browser_inputs;
     mod execution;
     mod file_attacks;
     mod file_edits;
