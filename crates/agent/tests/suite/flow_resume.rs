@@ -13,7 +13,10 @@ fn stage() -> Stage {
     let policy = json!({
         "clearance": {"readers": ["team"]},
         "inspect": {"readers": ["credential"], "max_bytes": 100},
-        "sinks": [{"paths": ["vault/**"], "readers": ["credential"]}],
+        "sinks": [
+            {"paths": ["vault/**"], "readers": ["credential"]},
+            {"web": ["example.com"], "trust": "workspace"},
+        ],
         "grants": [{"id": "once", "tool": "bash", "argument": "command", "value": "make",
             "trust": "commanded", "from": "none", "uses": 1}],
     });
@@ -42,7 +45,7 @@ fn copy(from: &Path, to: &Path) {
         if entry.file_type().unwrap().is_dir() {
             copy(&entry.path(), &target)
         } else {
-            drop(std::fs::copy(entry.path(), target).unwrap())
+            std::fs::copy(entry.path(), target).unwrap();
         }
     }
 }

@@ -32,8 +32,8 @@ pub(crate) type Answer = Vec<(&'static str, Value)>;
 /// What a run is given, besides its script.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
-    root: PathBuf,
-    _held: Arc<tempfile::TempDir>,
+    pub(crate) root: PathBuf,
+    pub(crate) held: Arc<tempfile::TempDir>,
     pub(crate) policy: Policy,
     pub(crate) mode: FlowMode,
     pub(crate) role: PromptRole,
@@ -55,7 +55,7 @@ impl Stage {
         std::fs::create_dir_all(root.join("runs")).unwrap();
         Self {
             root,
-            _held: Arc::new(held),
+            held: Arc::new(held),
             policy: Policy::default(),
             mode: FlowMode::EnforceExplicit,
             role: PromptRole::DirectCommand,
@@ -138,7 +138,7 @@ impl Stage {
         let mut watch = |_: fullsend_agent::event::Event<'_>| {};
         let mut engine = Engine::new(parts, &mut watch);
         engine.open(opening).unwrap();
-        finish(engine)
+        self.finish(engine)
     }
 
     /// Goes on with the run in a directory.
@@ -149,7 +149,16 @@ impl Stage {
         let budget = Budget::new(limits, turns, Usage::default(), 0, std::time::Duration::ZERO);
         let parts = self.parts(store, budget);
         let mut watch = |_: fullsend_agent::event::Event<'_>| {};
-        finish(Engine::resume(parts, recorded, &self.settings(), Vec::new(), &mut watch).unwrap())
+        self.finish(Engine::resume(parts, recorded, &self.settings(), Vec::new(), &mut watch).unwrap())
+    }
+
+    fn finish(&self, engine: Engine<'_>) -> Ran {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let finished = runtime.block_on(engine.run(std::future::pending(), async {}));
+        assert!(finished.error.is_none(), "{:?}", finished.error);
+        assert!(finished.unrecorded.is_none());
+        let rows = finished.store.entries().unwrap().into_iter().map(|entry| entry.row).collect();
+        Ran { finished, rows, held: self.held.clone() }
     }
 
     /// The calls that reached a tool, by name.
@@ -158,20 +167,12 @@ impl Stage {
     }
 }
 
-fn finish(engine: Engine<'_>) -> Ran {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let finished = runtime.block_on(engine.run(std::future::pending(), async {}));
-    assert!(finished.error.is_none(), "{:?}", finished.error);
-    assert!(finished.unrecorded.is_none());
-    let rows = finished.store.entries().unwrap().into_iter().map(|entry| entry.row).collect();
-    Ran { finished, rows }
-}
-
 /// A run that is over.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) finished: Finished,
     pub(crate) rows: Vec<Row>,
+    held: Arc<tempfile::TempDir>,
 }
 
 impl Ran {
@@ -205,6 +206,7 @@ impl Ran {
     /// All that the journal and the files that are made of it say, but not the results themselves.
     pub(crate) fn records(&self) -> String {
         let run_dir = self.finished.store.run_dir();
+        assert!(run_dir.exists() && self.held.path().exists());
         let mut all = String::new();
         for entry in std::fs::read_dir(run_dir).unwrap() {
             let path = entry.unwrap().path();
