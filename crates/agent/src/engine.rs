@@ -26,8 +26,8 @@ use crate::event::Event;
 use crate::flow::{Basis, CommandInputs, Gatekeeper, Inspect, Place, Rules};
 use crate::gate::{FlowMode, PromptRole};
 use crate::store::{
-    DanglingCall, EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Row, RunStore, StoreError,
-    TerminalReason,
+    DanglingCall, EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Reminders, Row, RunStore,
+    StoreError, TerminalReason,
 };
 use crate::structured::StructuredResult;
 use crate::tool::ToolFault;
@@ -108,9 +108,8 @@ pub struct Engine<'w> {
     answered: LabelId,
     /// Decides about calls and results.
     keeper: Gatekeeper,
-    /// How often the model was told to go on or to mend its result.
-    nudges: u32,
-    repairs: u32,
+    /// What the model was told about its last answers.
+    reminders: Reminders,
     /// Where commands start, as far as it is on record.
     current_dir: String,
     /// Of a run that goes on: calls without a result, and what is new to say.
@@ -150,8 +149,7 @@ impl<'w> Engine<'w> {
             conversation: Conversation::default(),
             labels: LabelTable::default(),
             context: LabelId::BOTTOM,
-            nudges: 0,
-            repairs: 0,
+            reminders: Reminders::default(),
             current_dir,
             dangling: Vec::new(),
             more: Vec::new(),
@@ -209,14 +207,12 @@ impl<'w> Engine<'w> {
             }
             let Some(completion) = self.ask().await? else { return self.exhausted(Exhausted::Time) };
             let turn = u64::from(self.parts.budget.turns());
-            let finish = completion.finish.clone();
             let calls = self.hear(turn, completion)?;
             if calls.is_empty() {
-                if let Some(ending) = self.settle(turn, &finish)? {
+                if let Some(ending) = self.settle(turn)? {
                     return Ok(ending);
                 }
             } else {
-                self.nudges = 0;
                 self.make_calls(turn, &calls).await?;
             }
         }
@@ -273,7 +269,9 @@ impl<'w> Engine<'w> {
         let arguments: usize = said.tool_calls.iter().map(|call| call.arguments.len()).sum();
         self.parts.budget.shown(arguments as u64);
         (self.watch)(Event::Answered { content: &said.content, calls: &said.tool_calls });
-        let kept = KeptMessage::Assistant { content: said.content, tool_calls: said.tool_calls };
+        let finish_reason = Some(completion.finish);
+        let kept =
+            KeptMessage::Assistant { content: said.content, tool_calls: said.tool_calls, finish_reason };
         // What a model says is made of all that it has seen.
         let label = self.context_label();
         self.say_text(turn, kept, &label)?;
@@ -292,7 +290,7 @@ impl<'w> Engine<'w> {
         let message = match self.record(turn, kept, label)? {
             KeptMessage::System { content } => Message::System { content },
             KeptMessage::User { content, .. } => Message::User { content, images: Vec::new() },
-            KeptMessage::Assistant { content, tool_calls } => {
+            KeptMessage::Assistant { content, tool_calls, .. } => {
                 Message::Assistant(AssistantMessage { content, tool_calls })
             }
             KeptMessage::Tool { tool_call_id: call_id, content, .. } => Message::Tool { call_id, content },
@@ -307,6 +305,7 @@ impl<'w> Engine<'w> {
         let context = self.labels.join(self.context, id).unwrap_or(id);
         self.parts.store.record_labels(&self.labels)?;
         let kept = self.parts.store.append_message(turn, id, kept)?;
+        self.reminders.see(turn, &kept);
         self.context = context;
         self.keeper.state_mut().saw(label);
         Ok(kept)

@@ -30,6 +30,7 @@ mod suite {
     mod report;
     mod skill_script;
     mod store;
+    mod structured;
     mod web_fetch;
     mod workspace_paths;
 }

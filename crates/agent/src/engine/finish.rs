@@ -36,27 +36,26 @@ pub struct Finished {
 
 impl Engine<'_> {
     /// What follows from an answer without calls; nothing when the model is to go on.
-    pub(super) fn settle(&mut self, turn: u64, finish: &FinishReason) -> Result<Option<Ending>, RunError> {
-        if *finish == FinishReason::Length {
-            if self.nudges >= MOST_NUDGES {
+    pub(super) fn settle(&mut self, turn: u64) -> Result<Option<Ending>, RunError> {
+        let finish = self.reminders.unanswered.clone();
+        if finish == Some(FinishReason::Length) {
+            if self.reminders.nudges >= MOST_NUDGES {
                 return self
-                    .failed("the answer was cut off at the gateway's limit of length, again and again")
+                    .failed("the answer was cut off at the gateway's limit of length, again and again; say with another prompt how to go on")
                     .map(Some);
             }
-            self.nudges += 1;
             self.nudge(
                 turn,
                 "Your answer was cut off at a limit of length. Go on where it stopped, in smaller steps.",
             )?;
             return Ok(None);
         }
-        if *finish == FinishReason::ContentFilter && self.last_answer().is_empty() {
+        if finish == Some(FinishReason::ContentFilter) && self.last_answer().is_empty() {
             return self.failed("the gateway withheld the answer").map(Some);
         }
-        if self.repairs < self.parts.budget.limits().repairs
+        if self.reminders.repairs < self.parts.budget.limits().repairs
             && let Some(problem) = self.structured_problem()
         {
-            self.repairs += 1;
             self.nudge(turn, &problem)?;
             return Ok(None);
         }
@@ -70,7 +69,10 @@ impl Engine<'_> {
     fn structured_problem(&self) -> Option<String> {
         let expected = self.parts.structured.as_ref()?;
         let problem = expected.check().validation_error?;
-        Some(format!("The result in `{}` cannot be used: {problem}. Write it again.", expected.sandbox_path))
+        Some(format!(
+            "The result in `{}` cannot be used: {problem}. Write it again.",
+            expected.place.sandbox.as_str()
+        ))
     }
 
     fn nudge(&mut self, turn: u64, text: &str) -> Result<(), RunError> {

@@ -55,7 +55,7 @@ impl Engine<'_> {
                 digest: image.digest.clone(),
                 snapshot_path: Some(self.parts.store.artifacts().relative(&image.snapshot)),
             });
-            loaded.push(Image { media_type: image.media_type, bytes: bytes.into() });
+            loaded.push(Image { media_type: image.media_type, bytes });
         }
         let kept = KeptMessage::User { content: content.clone(), image_attachments: attachments };
         self.tell(&kept);

@@ -50,6 +50,7 @@ impl<'w> Engine<'w> {
         engine.current_dir.clone_from(&recorded.current_dir);
         engine.dangling = recorded.dangling;
         engine.keeper.go_on(recorded.flow);
+        engine.reminders = recorded.reminders;
         for kept in recorded.messages {
             let message = engine.message_of(&kept.message)?;
             engine.retell(&kept.message);
@@ -67,15 +68,11 @@ impl<'w> Engine<'w> {
 
     /// Says what is new. An answer that was the last thing on record is the end, unless there is something more to say.
     pub(super) fn take_up(&mut self) -> Result<Option<Ending>, RunError> {
-        let answered = matches!(
-            self.conversation.messages().last(),
-            Some(Message::Assistant(AssistantMessage { tool_calls, .. })) if tool_calls.is_empty()
-        );
-        if answered && self.more.is_empty() && self.dangling.is_empty() {
-            let turn = u64::from(self.parts.budget.turns());
-            return self.settle(turn, &fullsend_model::FinishReason::Stop);
+        if self.reminders.unanswered.is_none() || !self.more.is_empty() {
+            return Ok(None);
         }
-        Ok(None)
+        let turn = u64::from(self.parts.budget.turns());
+        self.settle(turn)
     }
 
     /// Answers the calls that were asked for and have no result: those that never began are made now, and so are reads;
@@ -171,7 +168,7 @@ impl<'w> Engine<'w> {
                 let images = image_attachments.iter().map(load).collect::<Result<_, _>>()?;
                 Message::User { content: content.clone(), images }
             }
-            KeptMessage::Assistant { content, tool_calls } => Message::Assistant(AssistantMessage {
+            KeptMessage::Assistant { content, tool_calls, .. } => Message::Assistant(AssistantMessage {
                 content: content.clone(),
                 tool_calls: tool_calls.clone(),
             }),
@@ -192,13 +189,13 @@ impl<'w> Engine<'w> {
         let media_type = known_media_type(&attachment.media_type).ok_or_else(|| {
             fault(io::Error::new(io::ErrorKind::InvalidData, "not a picture of a known kind"))
         })?;
-        Ok(Image { media_type, bytes: bytes.into() })
+        Ok(Image { media_type, bytes })
     }
 
     /// Tells whoever watches what is on record.
     fn retell(&mut self, kept: &KeptMessage) {
         self.tell(kept);
-        if let KeptMessage::Assistant { content, tool_calls } = kept {
+        if let KeptMessage::Assistant { content, tool_calls, .. } = kept {
             (self.watch)(Event::Answered { content, calls: tool_calls });
         }
     }

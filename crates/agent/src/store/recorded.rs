@@ -1,6 +1,7 @@
 //! What a journal says about its run.
 
 mod calls;
+mod reminders;
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub use calls::{CallState, DanglingCall};
+pub use reminders::Reminders;
 
 use self::calls::Asked;
 use super::error::StoreError;
@@ -65,6 +67,8 @@ pub struct Recorded {
     pub calls: u64,
     /// Where commands start, in the sandbox.
     pub current_dir: String,
+    /// What the model was told about its last answers.
+    pub reminders: Reminders,
     /// Calls that the model asked for and has no answer to.
     pub dangling: Vec<DanglingCall>,
     /// The skills in use: entries of `skill-activations.json`.
@@ -153,6 +157,7 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         active: Duration::ZERO,
         next_output: 1,
         calls: 0,
+        reminders: Reminders::default(),
         dangling: Vec::new(),
         skill_activations: Vec::new(),
         ended: None,
@@ -180,6 +185,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
             recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
             recorded.turns += u64::from(matches!(message, KeptMessage::Assistant { .. }));
             recorded.output_bytes = recorded.output_bytes.saturating_add(grown(turn, &message));
+            recorded.reminders.see(turn, &message);
             recorded.messages.push(KeptTurn { turn, label, message });
         }
         Row::Hidden { label, .. } => {
@@ -229,7 +235,7 @@ fn used(recorded: &mut Recorded, output_id: &str) {
 /// What a message counts against the budget of output. What the operator gives is free.
 fn grown(turn: u64, message: &KeptMessage) -> u64 {
     match message {
-        KeptMessage::Assistant { content, tool_calls } => {
+        KeptMessage::Assistant { content, tool_calls, .. } => {
             let arguments: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
             (content.len() as u64).saturating_add(arguments as u64)
         }

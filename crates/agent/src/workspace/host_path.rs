@@ -46,7 +46,11 @@ impl Workspace {
     /// Where several mounts hold it, the one with the longest path on the host counts.
     pub fn host_to_sandbox(&self, path: &Path) -> Result<Contained, HostPathError> {
         let Some(root) = self.mounts.first() else { return Err(HostPathError::Outside(path.to_owned())) };
-        let host = real_path(&root.host.join(path))?;
+        self.real_to_sandbox(real_path(&root.host.join(path))?)
+    }
+
+    /// The same for a path that had no links when somebody looked; whether it has some now does not matter.
+    pub fn real_to_sandbox(&self, host: PathBuf) -> Result<Contained, HostPathError> {
         let holds = |mount: &&Mount| host.starts_with(&mount.host);
         let mount = self.mounts.iter().filter(holds).max_by_key(|mount| mount.host.as_os_str().len());
         let Some(mount) = mount else { return Err(HostPathError::Outside(host)) };

@@ -72,6 +72,7 @@ pub(crate) fn settings() -> RecordedSettings {
         sandbox: RecordedSandbox {
             backend: "local".to_owned(),
             image: None,
+            runtime: None,
             network_hosts: words(&["api.example.com", "docs.example.com"]),
         },
         model: "model-1".to_owned(),
@@ -113,7 +114,11 @@ pub(crate) fn assistant(content: &str, calls: &[(&str, &str, &str)]) -> KeptMess
         name: (*name).to_owned(),
         arguments: (*arguments).to_owned(),
     };
-    KeptMessage::Assistant { content: content.to_owned(), tool_calls: calls.iter().map(call).collect() }
+    KeptMessage::Assistant {
+        content: content.to_owned(),
+        tool_calls: calls.iter().map(call).collect(),
+        finish_reason: None,
+    }
 }
 
 pub(crate) fn result(
