@@ -14,6 +14,7 @@ mod support {
     pub(crate) mod desk;
     pub(crate) mod directories;
     pub(crate) mod room;
+    pub(crate) mod stage;
 }
 
 mod suite {
@@ -27,6 +28,10 @@ mod suite {
     mod file_listing;
     mod file_reads;
     mod file_writes;
+    mod flow_calls;
+    mod flow_laws;
+    mod flow_results;
+    mod flow_resume;
     mod images;
     mod report;
     mod skill_script;
