@@ -21,6 +21,7 @@ pub use self::resume::ResumeError;
 use crate::budget::{Budget, Exhausted};
 use crate::event::Event;
 use crate::gate::{FlowMode, PromptRole};
+use crate::sources::Sources;
 use crate::store::{
     DanglingCall, EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Row, RunStore, StoreError,
     TerminalReason,
@@ -50,6 +51,8 @@ pub struct RunParts {
     pub role: PromptRole,
     /// By which rules flows are judged.
     pub policy: Arc<Policy>,
+    /// Where values come from.
+    pub sources: Arc<Sources>,
     /// What may be used.
     pub budget: Budget,
     /// What is expected at the end.
@@ -99,6 +102,8 @@ pub struct Engine<'w> {
     repairs: u32,
     /// Where commands start, as far as it is on record.
     current_dir: String,
+    /// How much of what is known about files is on record.
+    sources_seen: usize,
     /// Of a run that goes on: calls without a result, and what is new to say.
     dangling: Vec<DanglingCall>,
     more: Vec<Opening>,
@@ -123,6 +128,7 @@ impl<'w> Engine<'w> {
             nudges: 0,
             repairs: 0,
             current_dir,
+            sources_seen: 0,
             dangling: Vec::new(),
             more: Vec::new(),
             watch,
@@ -279,6 +285,16 @@ impl<'w> Engine<'w> {
         let kept = self.parts.store.append_message(turn, id, kept)?;
         self.context = context;
         Ok(kept)
+    }
+
+    /// Puts on record what is new about files.
+    fn keep_sources(&mut self) -> Result<(), RunError> {
+        let rows = self.parts.sources.rows_after(self.sources_seen);
+        for row in &rows {
+            self.parts.store.append(row)?;
+            self.sources_seen += 1;
+        }
+        Ok(())
     }
 
     /// The last thing the model said.

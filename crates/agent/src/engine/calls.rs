@@ -96,6 +96,12 @@ impl Engine<'_> {
                 ready.push(one);
             }
         }
+        for one in &ready {
+            let current = self.parts.current_dir.get();
+            self.parts.sources.before(one.tool.spec(), &one.input, &current, label);
+        }
+        // What a call may do to files is on record before it is made.
+        self.keep_sources()?;
         let left = self.parts.budget.time_left();
         let run = |one: &Ready<'_>| {
             let (tool, input, output_id) = (one.tool.clone(), one.input.clone(), one.output_id.clone());
@@ -294,6 +300,7 @@ impl Engine<'_> {
             self.parts.store.write_output(&output_id, name, &output.record).map_err(ToolFault::from)?;
         let artifact = self.parts.store.artifacts().relative(&artifact);
         let failed = made.late || output.failure.is_some();
+        self.keep_sources()?;
         for row in &output.rows {
             self.parts.store.append(row)?;
         }
@@ -384,7 +391,8 @@ impl Engine<'_> {
         }
         let kept = KeptMessage::User { content: content.clone(), image_attachments: attachments };
         self.tell(&kept);
-        self.say(turn, kept, Message::User { content, images: loaded }, &label.join(&Label::untrusted()))
+        let label = images.iter().fold(label.clone(), |all, image| all.join(&image.label));
+        self.say(turn, kept, Message::User { content, images: loaded }, &label)
     }
 }
 

@@ -123,6 +123,8 @@ impl<'w> Engine<'w> {
                 media_type,
                 digest: digest.to_owned(),
                 name: text("path")?.rsplit('/').next().unwrap_or_default().to_owned(),
+                // Its own label is on record with the result, and part of that of the conversation.
+                label: fullsend_flow::Label::untrusted(),
             })
         };
         results.iter().filter_map(image).collect()

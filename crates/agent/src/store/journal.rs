@@ -171,7 +171,7 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "started",
     "resumed",
     "label",
@@ -188,6 +188,7 @@ const KINDS: [&str; 17] = [
     "skill_activated",
     "skill_read",
     "skill_executed",
+    "provenance",
     "ended",
 ];
 

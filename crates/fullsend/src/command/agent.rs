@@ -15,12 +15,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::event::Event;
-use fullsend_agent::store::{
-    EndStatus, Ending, KeptMessage, Recorded, RecordedSettings, RunId, RunStore, TerminalReason,
-};
-use fullsend_flow::{Atom, Confidentiality, Integrity, Label};
+use fullsend_agent::store::{EndStatus, Ending, KeptMessage, Recorded, RunId, RunStore, TerminalReason};
 use fullsend_guard::SystemClock;
-use fullsend_origin::Sha256Digest;
 
 use self::display::Display;
 use self::model::{ChosenModel, OnRecord};
@@ -120,6 +116,7 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         mode: scene.settings().flow_mode,
         role: scene.settings().prompt_role,
         policy: Arc::new(scene.settings().flow_policy.clone()),
+        sources: started.sources,
         budget,
         structured: started.structured,
         current_dir: started.current_dir,
@@ -161,12 +158,12 @@ fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
     let pictures = scene.check(&args.image)?;
     let clock = Arc::new(SystemClock);
     let store = RunStore::create(&scene.artifact_root, RunId::new(&SystemClock), scene.settings(), clock)?;
+    let label = scene.prompt_label(&pictures);
     let images = match scene.keep_schema(&store).and_then(|()| scene.keep(&store, pictures)) {
         Ok(images) => images,
         Err(error) => return Err(never_began(store, error)),
     };
     let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
-    let label = prompt_label(&prompt, scene.settings());
     let kept = KeptMessage::User { content: prompt, image_attachments: images };
     let opening = vec![Opening { kept, label, rows: Vec::new() }];
     Ok(Prepared { scene, model, store, budget, opening, recorded: None })
@@ -194,7 +191,7 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
     let budget = Budget::new(limits, turns, used, recorded.output_bytes, recorded.active);
     let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
     let say = |content: String| {
-        let label = prompt_label(&content, scene.settings());
+        let label = scene.prompt_label(&[]);
         Opening {
             kept: KeptMessage::User { content, image_attachments: Vec::new() },
             label,
@@ -218,21 +215,6 @@ fn settled(args: &AgentExecArgs) -> Option<&'static str> {
         ("--structured-result-path", args.result.structured_result_path.is_some()),
     ];
     given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
-}
-
-/// Where a prompt comes from: only a direct command vouches for what follows from it.
-fn prompt_label(prompt: &str, settings: &RecordedSettings) -> Label {
-    use fullsend_agent::gate::PromptRole;
-
-    let commanded = serde_json::json!({
-        "type": "Commanded",
-        "digest": format!("sha256:{}", Sha256Digest::of(prompt.as_bytes())),
-    });
-    let integrity = match settings.prompt_role {
-        PromptRole::DirectCommand => Integrity::of(Atom::from_value(&commanded)),
-        PromptRole::Context | PromptRole::Quote => Integrity::none(),
-    };
-    Label { confidentiality: Confidentiality::public(), integrity }
 }
 
 fn has_prompt(args: &AgentExecArgs) -> bool {
