@@ -24,6 +24,7 @@ mod suite {
     mod images;
     mod report;
     mod skill_script;
+    mod sources;
     mod store;
     mod web_fetch;
     mod workspace_paths;

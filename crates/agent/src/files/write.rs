@@ -126,7 +126,8 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
         (Mode::Append | Mode::Create | Mode::Replace, _) => job.label.clone(),
     };
     job.put(place, new, old.as_deref().filter(|_| depends), &label)?;
-    Ok(answer(job, created, old.as_deref(), new, label))
+    // That a file was there, or not, is something that the workspace tells.
+    Ok(answer(job, created, old.as_deref(), new, label.join(job.sources.usual())))
 }
 
 /// The bytes that are there. A file that is too large to be held can still be replaced.
