@@ -14,6 +14,7 @@ mod suite {
     mod definitions;
     mod doctor;
     mod exec_cli;
+    mod flow_sources;
     mod forge_place;
     mod hook;
     mod hostile_model;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use fullsend_agent::execution::{Directories, Execution, SessionPlan, Whereabouts as _};
 use fullsend_agent::tools::{Bash, BashLimits};
-use fullsend_flow::Label;
 use serde_json::json;
 
 use crate::support::room::{Room, expect_gone, in_rooms, open_files, status};

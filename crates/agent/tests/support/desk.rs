@@ -58,6 +58,12 @@ impl Desk {
         }
     }
 
+    /// By another policy.
+    pub(crate) fn under(self, policy: Policy) -> Self {
+        let sources = Arc::new(Sources::new(Arc::new(policy), Arc::clone(&self.workspace)));
+        Self { sources, ..self }
+    }
+
     pub(crate) fn host(&self, path: &str) -> PathBuf {
         self.root.join("work").join(path)
     }

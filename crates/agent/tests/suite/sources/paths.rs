@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use fullsend_flow::{Atom, CREDENTIAL, Confidentiality, Label, Policy, Trust};
 use serde_json::{Value, json};
 
-use super::{path, policy, sources_of, trust, wait_a_tick};
+use super::{path, policy, trust, wait_a_tick};
 use crate::support::desk::Desk;
 
 fn is_credential(label: &Label) -> bool {
@@ -18,9 +18,7 @@ fn label_of_read(desk: &Desk, file: &str) -> Label {
 
 /// A desk on which rules speak of files.
 fn ruled(rules: &Value) -> Desk {
-    let desk = Desk::new();
-    let sources = sources_of(&desk, policy(rules));
-    Desk { sources: sources.into(), ..desk }
+    Desk::new().under(policy(rules))
 }
 
 #[test]
@@ -108,8 +106,7 @@ fn mounts_are_the_operators_choice() {
     let desk = Desk::with_mounts(&["name=docs,source=mounted,target=/docs"]);
     std::fs::write(desk.root.join("mounted/page"), "x").unwrap();
     std::fs::write(desk.root.join("mounted/.netrc"), "x").unwrap();
-    let sources = sources_of(&desk, policy(&json!([{ "paths": ["**"], "trust": "none" }])));
-    let desk = Desk { sources: sources.into(), ..desk };
+    let desk = desk.under(policy(&json!([{ "paths": ["**"], "trust": "none" }])));
     assert_eq!(trust(&label_of_read(&desk, "/docs/page")), Trust::Workspace);
     assert!(is_credential(&label_of_read(&desk, "/docs/.netrc")));
     assert_eq!(trust(desk.sources.usual()), Trust::None);
@@ -161,8 +158,7 @@ fn a_clearance_for_trust_hides_names_and_lines() {
     let desk = Desk::new();
     desk.put("old", "needle\n");
     let strict: Policy = serde_json::from_value(json!({ "clearance": { "trust": "workspace" } })).unwrap();
-    let sources = sources_of(&desk, strict);
-    let desk = Desk { sources: sources.into(), ..desk };
+    let desk = desk.under(strict);
     desk.put("dir/x", "x\n");
     wait_a_tick();
     desk.sources.will_run(&Label::untrusted());
