@@ -16,7 +16,7 @@ use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use fullsend_flow::{Deed, Label, Policy, Source};
+use fullsend_flow::{Bound, Deed, Label, Policy, Source};
 use serde_json::{Map, Value};
 
 use self::known::{Known, joined};
@@ -38,6 +38,10 @@ pub struct Sources {
     workspace: Arc<Workspace>,
     /// The label of a file of which nothing in particular is known.
     usual: Label,
+    /// What speaks of directories that are not the workspace.
+    elsewhere: Policy,
+    /// What a label must be for the model to see the value.
+    clearance: Bound,
     /// What can be reached over the network by commands.
     network: Option<Label>,
     known: Mutex<Known>,
@@ -50,10 +54,13 @@ impl Sources {
     /// Of a run that has done nothing yet.
     pub fn new(policy: Arc<Policy>, workspace: Arc<Workspace>) -> Self {
         let usual = policy.label_of(Source::File(""));
+        let clearance = policy.clearance_bound();
         Self {
             policy,
             workspace,
             usual,
+            elsewhere: Policy::default(),
+            clearance,
             network: None,
             known: Mutex::default(),
             survey: OnceLock::new(),
@@ -123,7 +130,7 @@ impl Sources {
 
     /// Whether the model may see a value with this label.
     pub fn is_cleared(&self, label: &Label) -> bool {
-        self.policy.clearance_bound().missed_by(label).is_none()
+        self.clearance.missed_by(label).is_none()
     }
 
     /// The label of a file: what the policy says about its path, and what it was made of. Where there is no file, that of
@@ -248,10 +255,11 @@ impl Sources {
     /// What the policy says about a path below a mount. Its rules are about the workspace; other mounts are the
     /// operator's choice, and only what holds credentials is set apart there.
     fn said_of(&self, mount: &Mount, below: &str) -> Label {
-        if self.is_first(mount) {
-            return self.policy.label_of(Source::File(below));
-        }
-        Policy::default().label_of(Source::File(below))
+        self.policy_of(mount).label_of(Source::File(below))
+    }
+
+    fn policy_of(&self, mount: &Mount) -> &Policy {
+        if self.is_first(mount) { &self.policy } else { &self.elsewhere }
     }
 
     fn is_first(&self, mount: &Mount) -> bool {
@@ -264,8 +272,8 @@ impl Sources {
 
     /// Whether somebody may not see it as whom the model acts.
     fn is_secret(&self, label: &Label) -> bool {
-        let bound = self.policy.clearance_bound();
-        bound.readers.is_some_and(|readers| !label.confidentiality.flows_to(&readers))
+        let readers = self.clearance.readers.as_ref();
+        readers.is_some_and(|readers| !label.confidentiality.flows_to(readers))
     }
 
     /// What a file was made of, whatever its path.

@@ -86,7 +86,11 @@ impl Search<'_> {
     fn walk(&mut self, mount: &Mount) {
         let plan = TreePlan { start: mount.target(), depth: DEEPEST, ignoring: Ignoring::Nothing };
         let (sources, usual) = (self.sources, self.sources.said_of(mount, ""));
+        let policy = sources.policy_of(mount);
         let end = sources.workspace.walk(plan, &mut |node| {
+            if !policy.mentions(node.path) {
+                return ControlFlow::Continue(());
+            }
             let label = sources.said_of(mount, node.path);
             if sources.is_secret(&label) {
                 self.secret(mount, node, &label);
