@@ -26,6 +26,7 @@ pub use self::stamp::Moment;
 pub(crate) use self::stamp::Stamp;
 pub use self::survey::Mask;
 use self::survey::Survey;
+use crate::flow::CommandInputs;
 use crate::gate::PromptRole;
 use crate::store::Row;
 use crate::tool::ToolSpec;
@@ -315,5 +316,11 @@ impl Sources {
             return number.parse().ok();
         }
         self.workspace.mounts().iter().find(|mount| mount.name() == name).map(Mount::device)
+    }
+}
+
+impl CommandInputs for Sources {
+    fn command_inputs(&self) -> Label {
+        Self::command_inputs(self)
     }
 }

@@ -93,8 +93,6 @@ pub struct AttachedImage {
     pub digest: String,
     /// What to call it in the conversation.
     pub name: String,
-    /// Where it came from.
-    pub label: Label,
 }
 
 /// What came of a call. A failure that a model can cause is an output like any other.

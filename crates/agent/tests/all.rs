@@ -26,6 +26,7 @@ mod suite {
     mod skill_script;
     mod sources;
     mod store;
+    mod structured;
     mod web_fetch;
     mod workspace_paths;
 }

@@ -116,9 +116,9 @@ fn work(job: &Job<Arguments>, keeper: &dyn KeepImage) -> Worked<ToolOutput> {
     });
     let shown =
         Shown { line: format!("{NAME} {}: {media_type}, {} bytes", job.path, bytes.len()), diff: None };
-    let mut output = Done { label: label.clone(), record, shown }.into_output();
+    let mut output = Done { label, record, shown }.into_output();
     let name = job.path.file_name().to_owned();
-    output.images.push(AttachedImage { snapshot, media_type, digest, name, label });
+    output.images.push(AttachedImage { snapshot, media_type, digest, name });
     Ok(output)
 }
 

@@ -7,7 +7,7 @@ use fullsend_flow::{Confidentiality, Label};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use super::{Moment, Sources, Stamp};
-use crate::workspace::reach::{Gaps, Reached};
+use crate::workspace::reach::{Gaps, Links, Reached};
 use crate::workspace::tree::Node;
 use crate::workspace::{Mount, OpenFile, SandboxPath, Workspace};
 
@@ -42,7 +42,7 @@ impl Found {
 
 /// What a path leads to, if there is anything.
 pub(super) fn find(workspace: &Workspace, path: &SandboxPath) -> Option<Found> {
-    match workspace.reach(path, Gaps::Refuse).ok()? {
+    match workspace.reach(path, Gaps::Refuse, Links::Follow).ok()? {
         Reached::Directory(handle) => Found::of(handle.as_fd()),
         Reached::Entry { parent, name, .. } => {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;

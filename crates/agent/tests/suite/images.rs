@@ -24,12 +24,11 @@ fn pictures_are_known_by_their_first_bytes() {
             "bytes": bytes.len(), "digest": digest, "imageAttached": true,
         });
         assert_eq!(output.record, expected);
-        let [AttachedImage { snapshot, media_type: attached, digest: kept, name, label }] =
-            &output.images[..]
+        let [AttachedImage { snapshot, media_type: attached, digest: kept, name }] = &output.images[..]
         else {
             panic!("one picture");
         };
-        assert_eq!(label, desk.sources.usual());
+        assert_eq!(output.label, *desk.sources.usual());
         assert_eq!((*attached, kept, name.as_str()), (media_type, &digest, "picture"));
         // What was seen is kept, whatever becomes of the file.
         desk.put("art/picture", "changed");

@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod display;
+mod flow_policy;
 mod model;
 mod report;
 mod scene;
@@ -33,17 +34,18 @@ pub(super) fn exec(args: &AgentExecArgs, output: &mut Output) -> Result<Exit> {
         output.json(&capabilities::document())?;
         return Ok(Exit::Done);
     }
-    let run = || match &args.resume_run {
-        Some(run) => prepare_resumed(run, args),
-        None => prepare_new(args),
+    let prepared = match &args.resume_run {
+        Some(run) => prepare_resumed(run, args, output),
+        None => prepare_new(args, output),
     };
-    conclude(run(), &args.result, args.model.model.as_deref(), output)
+    conclude(prepared, &args.result, args.model.model.as_deref(), output)
 }
 
 /// Goes on with a run, with what is on record and nothing more.
 pub(super) fn resume(args: &AgentResumeArgs, output: &mut Output) -> Result<Exit> {
     let as_exec = AgentExecArgs::resuming(args);
-    conclude(prepare_resumed(&args.run, &as_exec), &args.result, None, output)
+    let prepared = prepare_resumed(&args.run, &as_exec, output);
+    conclude(prepared, &args.result, None, output)
 }
 
 /// A run that is about to begin or to go on.
@@ -108,6 +110,7 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
             let _nobody_depends_on_it = artifacts.write_artifact("capabilities.json", &found);
         }
     });
+    let policy = Arc::new(scene.settings().flow_policy.clone());
     let parts = RunParts {
         model: model.client,
         model_name: model.name,
@@ -115,8 +118,9 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         store,
         mode: scene.settings().flow_mode,
         role: scene.settings().prompt_role,
-        policy: Arc::new(scene.settings().flow_policy.clone()),
+        policy,
         sources: started.sources,
+        workspace: scene.workspace(),
         budget,
         structured: started.structured,
         current_dir: started.current_dir,
@@ -148,12 +152,12 @@ fn never_began(mut store: RunStore, error: anyhow::Error) -> anyhow::Error {
     error
 }
 
-fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
+fn prepare_new(args: &AgentExecArgs, output: &mut Output) -> Result<Prepared> {
     let prompt = prompt_of(args)?;
     let current = std::env::current_dir()?;
     let model = model::choose(&args.model, &OnRecord::default())?;
     let limits = limits_of(&args.limits, Limits::default())?;
-    let wanted = Wanted::of(args, &current)?;
+    let wanted = Wanted::of(args, &current, output)?;
     let scene = Scene::new(wanted, &model, &limits, &current)?;
     let pictures = scene.check(&args.image)?;
     let clock = Arc::new(SystemClock);
@@ -169,7 +173,7 @@ fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
     Ok(Prepared { scene, model, store, budget, opening, recorded: None })
 }
 
-fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
+fn prepare_resumed(run: &Path, args: &AgentExecArgs, output: &mut Output) -> Result<Prepared> {
     if let Some(option) = settled(args) {
         bail!(Advice::new(
             format!("`{option}` cannot be given to a run that goes on"),
@@ -185,7 +189,8 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
     };
     let model = model::choose(&args.model, &on_record)?;
     let limits = limits_of(&args.limits, scene::recorded_limits(&recorded.settings))?;
-    let scene = Scene::resumed(args, &recorded, &store, &model, &limits, &current)?;
+    let wanted = Wanted::on_record(args, &recorded.settings, &store, &current, output)?;
+    let scene = Scene::resumed(wanted, &recorded, &model, &limits, &current)?;
     let turns = u32::try_from(recorded.turns).unwrap_or(u32::MAX);
     let used = fullsend_model::Usage { cost_usd: recorded.spent_usd, ..recorded.usage };
     let budget = Budget::new(limits, turns, used, recorded.output_bytes, recorded.active);

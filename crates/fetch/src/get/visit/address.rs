@@ -64,7 +64,7 @@ impl PageUrl {
         self.0.as_str()
     }
 
-    /// Its host, in lower case, without a dot at the end; an IPv6 address without brackets.
+    /// The host: in lower case, without a dot at the end; an IPv6 address without brackets.
     pub fn host(&self) -> String {
         match self.0.host() {
             Some(Host::Domain(name)) => name.strip_suffix('.').unwrap_or(name).to_owned(),
