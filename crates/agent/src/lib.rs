@@ -8,6 +8,7 @@
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
+//! * [`slot::PromptSlot`]: evidence of how a prompt came to be; [`manifest::RunManifest`] may supply it
 //! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
@@ -25,9 +26,12 @@ pub mod event;
 pub mod execution;
 pub mod files;
 pub mod gate;
+pub mod manifest;
+pub mod mode;
 pub mod prompt;
 pub mod report;
 pub mod schema;
+pub mod slot;
 pub mod store;
 pub mod structured;
 mod summary;

@@ -22,7 +22,9 @@ mod suite {
     mod file_reads;
     mod file_writes;
     mod images;
+    mod prompt_slot;
     mod report;
+    mod run_manifest;
     mod skill_script;
     mod store;
     mod web_fetch;
