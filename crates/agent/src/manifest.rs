@@ -3,8 +3,11 @@
 //! It supplies the mode and the evidence about the prompt where the command line does not, and words for the record. It
 //! grants nothing: no tool, no directory, no model.
 
+use std::fs;
 use std::io::{self, Read};
+use std::path::Path;
 
+use fullsend_origin::Sha256Digest;
 use serde_json::{Map, Value};
 
 use crate::gate::FlowMode;
@@ -19,6 +22,8 @@ const TYPES: [&str; 2] = [RUN_MANIFEST, "cf-harness.loom-run-manifest"];
 const OWNER_TYPES: [&str; 2] = ["fullsend.credential-owner-ref", "cf-harness.credential-owner-ref"];
 const PROVIDERS: [&str; 2] = ["openai-compatible-gateway", "openai-codex"];
 const AUTH_SOURCES: [&str; 4] = ["api-key", "none", "owner-bound-oauth", "cf-harness-local-store"];
+/// The copy of a manifest in the directory of a run.
+pub const RUN_MANIFEST_FILE: &str = "run-manifest.json";
 /// The longest manifest.
 const LONGEST: u64 = 1 << 20;
 
@@ -63,6 +68,9 @@ pub enum ManifestError {
     /// It does not say who owns the credential.
     #[error("invalid run manifest credentialOwner reference")]
     CredentialOwner,
+    /// The copy was changed.
+    #[error("`{RUN_MANIFEST_FILE}` is not what it was when the run began; put it back, or start a new run")]
+    Changed,
     /// It names a place, not an identity.
     #[error("invalid run manifest harnessHomeIdentity")]
     HomeIdentity,
@@ -112,6 +120,21 @@ impl RunManifest {
     /// The manifest as it is kept.
     pub fn document(&self) -> &Map<String, Value> {
         &self.members
+    }
+
+    /// The digest of the copy that is kept of it.
+    pub fn digest(&self) -> Result<String, ManifestError> {
+        let text = serde_json::to_string_pretty(&self.members)? + "\n";
+        Ok(format!("sha256:{}", Sha256Digest::of(text.as_bytes())))
+    }
+
+    /// The copy in the directory of a run, which must be what was kept.
+    pub fn reread(run_dir: &Path, digest: &str) -> Result<Self, ManifestError> {
+        let text = fs::read(run_dir.join(RUN_MANIFEST_FILE))?;
+        if format!("sha256:{}", Sha256Digest::of(&text)) != digest {
+            return Err(ManifestError::Changed);
+        }
+        Self::read(text.as_slice())
     }
 
     /// The evidence about the prompt.

@@ -8,6 +8,7 @@
 
 mod suite {
     mod agent_crashes;
+    mod agent_manifest;
     mod agent_place;
     mod agent_resume;
     mod cache;

@@ -1,6 +1,7 @@
 //! `fullsend exec` and `fullsend resume`: the built-in agent.
 
 mod capabilities;
+mod decided;
 mod display;
 mod model;
 mod report;
@@ -15,12 +16,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::event::Event;
+use fullsend_agent::slot::label_of;
 use fullsend_agent::store::{
-    EndStatus, Ending, KeptMessage, Recorded, RecordedSettings, RunId, RunStore, TerminalReason,
+    EndStatus, Ending, ImageAttachment, KeptMessage, Recorded, RecordedSettings, Row, RunId, RunStore,
+    TerminalReason,
 };
-use fullsend_flow::{Atom, Confidentiality, Integrity, Label};
 use fullsend_guard::SystemClock;
-use fullsend_origin::Sha256Digest;
 
 use self::display::Display;
 use self::model::{ChosenModel, OnRecord};
@@ -155,19 +156,17 @@ fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
     let current = std::env::current_dir()?;
     let model = model::choose(&args.model, &OnRecord::default())?;
     let limits = limits_of(&args.limits, Limits::default())?;
-    let wanted = Wanted::of(args, &current)?;
+    let wanted = Wanted::of(args, &prompt, &current)?;
     let scene = Scene::new(wanted, &model, &limits, &current)?;
     let pictures = scene.check(&args.image)?;
     let clock = Arc::new(SystemClock);
     let store = RunStore::create(&scene.artifact_root, RunId::new(&SystemClock), scene.settings(), clock)?;
-    let images = match scene.keep_schema(&store).and_then(|()| scene.keep(&store, pictures)) {
+    let images = match scene.keep_documents(&store).and_then(|()| scene.keep(&store, pictures)) {
         Ok(images) => images,
         Err(error) => return Err(never_began(store, error)),
     };
     let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
-    let label = prompt_label(&prompt, scene.settings());
-    let kept = KeptMessage::User { content: prompt, image_attachments: images };
-    let opening = vec![Opening { kept, label, rows: Vec::new() }];
+    let opening = vec![say(prompt, images, scene.settings())];
     Ok(Prepared { scene, model, store, budget, opening, recorded: None })
 }
 
@@ -187,20 +186,12 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
     };
     let model = model::choose(&args.model, &on_record)?;
     let limits = limits_of(&args.limits, scene::recorded_limits(&recorded.settings))?;
-    let scene = Scene::resumed(args, &recorded, &store, &model, &limits, &current)?;
+    let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
+    let scene = Scene::resumed(args, more.as_deref(), &recorded, &store, &model, &limits, &current)?;
     let turns = u32::try_from(recorded.turns).unwrap_or(u32::MAX);
     let used = fullsend_model::Usage { cost_usd: recorded.spent_usd, ..recorded.usage };
     let budget = Budget::new(limits, turns, used, recorded.output_bytes, recorded.active);
-    let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
-    let say = |content: String| {
-        let label = prompt_label(&content, scene.settings());
-        Opening {
-            kept: KeptMessage::User { content, image_attachments: Vec::new() },
-            label,
-            rows: Vec::new(),
-        }
-    };
-    let opening = more.map(say).into_iter().collect();
+    let opening = more.map(|more| say(more, Vec::new(), scene.settings())).into_iter().collect();
     Ok(Prepared { scene, model, store, budget, opening, recorded: Some(recorded) })
 }
 
@@ -208,6 +199,7 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
 fn settled(args: &AgentExecArgs) -> Option<&'static str> {
     let given = [
         ("--image", !args.image.is_empty()),
+        ("--run-manifest", args.run_manifest.is_some()),
         ("--skill", !args.skills.skill.is_empty()),
         ("--no-skill-catalog", args.skills.no_skill_catalog),
         ("--system-prompt", args.system_prompt.is_some()),
@@ -219,19 +211,15 @@ fn settled(args: &AgentExecArgs) -> Option<&'static str> {
     given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
 }
 
-/// Where a prompt comes from: only a direct command vouches for what follows from it.
-fn prompt_label(prompt: &str, settings: &RecordedSettings) -> Label {
-    use fullsend_agent::gate::PromptRole;
-
-    let commanded = serde_json::json!({
-        "type": "Commanded",
-        "digest": format!("sha256:{}", Sha256Digest::of(prompt.as_bytes())),
-    });
-    let integrity = match settings.prompt_role {
-        PromptRole::DirectCommand => Integrity::of(Atom::from_value(&commanded)),
-        PromptRole::Context | PromptRole::Quote => Integrity::none(),
-    };
-    Label { confidentiality: Confidentiality::public(), integrity }
+/// A prompt as the model is told, with the label of what it is and what is wrong with the evidence about it.
+fn say(prompt: String, images: Vec<ImageAttachment>, settings: &RecordedSettings) -> Opening {
+    let slot = settings.provenance.prompt_slot.as_ref();
+    let event = slot.and_then(|slot| slot.event(&prompt, settings.flow_mode));
+    Opening {
+        label: label_of(settings.prompt_role),
+        kept: KeptMessage::User { content: prompt, image_attachments: images },
+        rows: event.map(|event| Row::PolicyEvent(Box::new(event))).into_iter().collect(),
+    }
 }
 
 fn has_prompt(args: &AgentExecArgs) -> bool {

@@ -11,6 +11,7 @@ use fullsend_agent::budget::Limits;
 use fullsend_agent::engine::Opening;
 use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
+use fullsend_agent::manifest::RUN_MANIFEST_FILE;
 use fullsend_agent::prompt::{PromptParts, system_prompt};
 use fullsend_agent::store::{
     ImageAttachment, KeptMessage, MountAccess, Recorded, RecordedGateway, RecordedLimits, RecordedMount,
@@ -83,13 +84,14 @@ impl Scene {
     /// The place of a run that goes on: what is on record, or less.
     pub(super) fn resumed(
         args: &AgentExecArgs,
+        more: Option<&str>,
         recorded: &Recorded,
         store: &RunStore,
         model: &ChosenModel,
         limits: &Limits,
         current: &Path,
     ) -> Result<Self> {
-        let wanted = Wanted::on_record(args, &recorded.settings, store, current)?;
+        let wanted = Wanted::on_record(args, more, &recorded.settings, store, current)?;
         let mut scene = Self::build(wanted, model, limits, current, true)?;
         // More time or turns is the operator's to give; it lets the run do nothing else.
         let mut asked = scene.settings.clone();
@@ -130,8 +132,11 @@ impl Scene {
         &self.settings
     }
 
-    /// Keeps the schema of the result, so that the run can be gone on with.
-    pub(super) fn keep_schema(&self, store: &RunStore) -> Result<()> {
+    /// Keeps the manifest of the run and the schema of the result, so that the run can be gone on with.
+    pub(super) fn keep_documents(&self, store: &RunStore) -> Result<()> {
+        if let Some(manifest) = &self.wanted.manifest {
+            store.write_artifact(RUN_MANIFEST_FILE, manifest.document())?;
+        }
         if let Some((_, schema)) = &self.wanted.structured {
             store.write_artifact(SCHEMA, schema)?;
         }
@@ -412,6 +417,7 @@ fn settings_of(
             path: path.clone(),
             schema_digest: Some(format!("sha256:{}", Sha256Digest::of(schema.to_string().as_bytes()))),
         }),
+        provenance: wanted.provenance.clone(),
     })
 }
 

@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use fullsend_agent::gate::{FlowMode, PromptRole};
-use fullsend_agent::store::{MountAccess, RecordedSettings, RunStore};
+use fullsend_agent::manifest::RunManifest;
+use fullsend_agent::store::{MountAccess, Provenance, RecordedSettings, RunStore};
 use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
 use fullsend_skills::AllowedScript;
 use serde_json::Value;
 
 use super::absolute;
-use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, PromptRoleName, TOOLS};
+use super::decided::Decided;
+use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, TOOLS};
 use crate::environment;
 use crate::output::Advice;
 
@@ -38,6 +40,8 @@ pub(super) struct Wanted {
     pub(super) scripts: Vec<AllowedScript>,
     pub(super) mode: FlowMode,
     pub(super) role: PromptRole,
+    pub(super) provenance: Provenance,
+    pub(super) manifest: Option<RunManifest>,
     pub(super) skills_roots: Vec<PathBuf>,
     pub(super) preload: Vec<String>,
     pub(super) catalogue: bool,
@@ -48,7 +52,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// What the command line and the environment ask for.
-    pub(super) fn of(args: &AgentExecArgs, current: &Path) -> Result<Self> {
+    pub(super) fn of(args: &AgentExecArgs, prompt: &str, current: &Path) -> Result<Self> {
         let place = &args.place;
         let workspace = absolute(place.workspace.as_deref().unwrap_or(Path::new(".")), current);
         let workspace = workspace
@@ -59,6 +63,7 @@ impl Wanted {
         let option = |given: &Option<String>, name: &str| {
             given.clone().or_else(|| environment::agent_option(name).map(|(_, value)| value))
         };
+        let decided = Decided::of(args, prompt, &workspace, current)?;
         let mut skills = args.skills.skill.clone();
         skills.retain(|name| !name.trim().is_empty());
         Ok(Self {
@@ -76,8 +81,10 @@ impl Wanted {
                 .iter()
                 .map(|text| text.parse())
                 .collect::<Result<_, _>>()?,
-            mode: mode_of(args)?,
-            role: role_of(args.prompt_slot_role),
+            mode: decided.mode,
+            role: decided.role,
+            provenance: decided.provenance,
+            manifest: decided.manifest,
             skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
             preload: skills,
             catalogue: !args.skills.no_skill_catalog,
@@ -91,6 +98,7 @@ impl Wanted {
     /// What is on record of a run, or what is asked for in its place: whether that is more is looked at later.
     pub(super) fn on_record(
         args: &AgentExecArgs,
+        more: Option<&str>,
         recorded: &RecordedSettings,
         store: &RunStore,
         current: &Path,
@@ -127,7 +135,7 @@ impl Wanted {
             if asked.is_empty() { recorded.clone() } else { asked.iter().cloned().collect() }
         };
         let artifact_root = store.run_dir().parent().unwrap_or(Path::new("/")).to_owned();
-        let asked_mode = args.permission.cfc_enforcement_mode.as_deref().map(parse_mode).transpose()?;
+        let decided = Decided::on_record(args, more, recorded, store)?;
         Ok(Self {
             workspace,
             cwd: None,
@@ -139,8 +147,10 @@ impl Wanted {
             hosts: asked_or(&place.allow_host, &recorded.sandbox.network_hosts),
             tools: asked_or(&args.permission.allow_tool, &recorded.tools),
             scripts,
-            mode: asked_mode.unwrap_or(recorded.flow_mode),
-            role: recorded.prompt_role,
+            mode: decided.mode,
+            role: decided.role,
+            provenance: decided.provenance,
+            manifest: decided.manifest,
             skills_roots,
             preload: Vec::new(),
             catalogue: true,
@@ -173,34 +183,6 @@ fn tools_of(args: &AgentExecArgs) -> BTreeSet<String> {
         return usual.map(str::to_owned).collect();
     }
     given.iter().cloned().collect()
-}
-
-fn role_of(name: PromptRoleName) -> PromptRole {
-    match name {
-        PromptRoleName::DirectCommand => PromptRole::DirectCommand,
-        PromptRoleName::Context => PromptRole::Context,
-        PromptRoleName::Quote => PromptRole::Quote,
-    }
-}
-
-fn mode_of(args: &AgentExecArgs) -> Result<FlowMode> {
-    let of_environment = || {
-        let (_, value) = environment::agent_option("CFC_ENFORCEMENT_MODE").or_else(environment::cfc_mode)?;
-        Some(value)
-    };
-    let mode = args.permission.cfc_enforcement_mode.clone().or_else(of_environment);
-    mode.as_deref().map_or(Ok(FlowMode::default()), parse_mode)
-}
-
-fn parse_mode(text: &str) -> Result<FlowMode> {
-    let known = FlowMode::ALL.into_iter().find(|mode| mode.as_str() == text);
-    let names: Vec<&str> = FlowMode::ALL.into_iter().map(FlowMode::as_str).collect();
-    Ok(known.ok_or_else(|| {
-        Advice::new(
-            format!("`{text}` is no mode of information flow"),
-            format!("use one of {}", names.join(", ")),
-        )
-    })?)
 }
 
 fn structured_of(args: &AgentExecArgs, workspace: &Path, current: &Path) -> Result<Option<(PathBuf, Value)>> {
