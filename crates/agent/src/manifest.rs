@@ -147,6 +147,24 @@ impl RunManifest {
         self.mode
     }
 
+    /// What the record says about the manifest, which is kept under the name `path`.
+    pub(crate) fn summary(&self, path: &str) -> Map<String, Value> {
+        let mut summary = Map::from_iter([("present".to_owned(), true.into())]);
+        self.copy("type", &mut summary);
+        summary.insert("path".to_owned(), path.into());
+        for key in ["source", "wishId", "parentWishId", "dispatchClass", "capabilityProfile"] {
+            self.copy(key, &mut summary);
+        }
+        if let Some(mode) = self.mode {
+            summary.insert("cfcEnforcementMode".to_owned(), mode.as_str().into());
+        }
+        if let Some(source) = self.members.get("cfc").and_then(|cfc| cfc.get("labelSource")) {
+            summary.insert("labelSource".to_owned(), source.clone());
+        }
+        summary.insert("promptSlotPresent".to_owned(), self.prompt_slot.is_some().into());
+        summary
+    }
+
     /// What is said of the manifest wherever the prompt had influence.
     pub(crate) fn influence(&self) -> Map<String, Value> {
         let mut known = Map::new();

@@ -22,6 +22,7 @@ mod suite {
     mod file_reads;
     mod file_writes;
     mod images;
+    mod policy_snapshot;
     mod prompt_slot;
     mod report;
     mod run_manifest;

@@ -191,6 +191,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         Row::SkillActivated { activation } => recorded.skill_activations.push(activation),
         Row::Ended(ending) => recorded.ended = Some(ending),
         Row::ModelAttempt { .. }
+        | Row::PolicySnapshot { .. }
         | Row::Usage { .. }
         | Row::Decision(_)
         | Row::PolicyEvent(_)

@@ -125,9 +125,14 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         current_dir: started.current_dir,
     };
     let engine = match recorded {
-        Some(recorded) => Engine::resume(parts, recorded, scene.settings(), opening, &mut watch)?,
+        Some(recorded) => {
+            let mut engine = Engine::resume(parts, recorded, scene.settings(), opening, &mut watch)?;
+            engine.judged_by(&scene.policy())?;
+            engine
+        }
         None => {
             let mut engine = Engine::new(parts, &mut watch);
+            engine.judged_by(&scene.policy())?;
             engine.open([started.opening, opening].concat())?;
             engine
         }

@@ -130,6 +130,61 @@ fn a_manifest_is_kept_as_it_was() {
     assert!(listed.to_string().contains("run-manifest.json"), "{listed}");
 }
 
+fn digest_of(run: &Path, name: &str) -> Value {
+    json!(format!("sha256:{}", Sha256Digest::of(&fs::read(run.join(name)).unwrap())))
+}
+
+#[test]
+fn what_a_run_is_judged_by_is_on_record_before_the_model_is_asked() {
+    let place = place();
+    let manifest =
+        json!({"wishId": "W-1", "cfc": {"enforcementMode": "observe", "labelSource": "loom-run-manifest"}});
+    assert_eq!(run(&place, &manifest, &["--allow-tool", "bash"]).code, Some(0));
+    let run = place.run();
+    let kinds: Vec<Value> = rows(&run).iter().map(|row| row["kind"].clone()).collect();
+    assert_eq!(kinds[..2], [json!("started"), json!("policy_snapshot")]);
+    let snapshot = document(&run, "policy-snapshot.json");
+    assert_eq!(
+        (&snapshot["type"], &snapshot["version"]),
+        (&json!("fullsend.cfc-policy-snapshot"), &json!(1))
+    );
+    assert_eq!(
+        snapshot["cfc"],
+        json!({
+            "enforcementMode": "observe", "enforcementModeSource": "run-manifest",
+            "absenceBehavior": "observe-only", "substrateStatus": "manifest-present",
+        })
+    );
+    assert_eq!(
+        snapshot["runManifest"],
+        json!({
+            "present": true, "type": "fullsend.run-manifest", "path": "run-manifest.json", "source": "loom",
+            "wishId": "W-1", "cfcEnforcementMode": "observe", "labelSource": "loom-run-manifest",
+            "promptSlotPresent": false,
+        })
+    );
+    let slot = &snapshot["promptSlot"];
+    assert_eq!((&slot["present"], &slot["bindingSource"]), (&json!(true), &json!("run-options")));
+    assert_eq!(snapshot["parentTools"], json!({"allowance": "restricted", "allowedToolIds": ["bash"]}));
+    let trace = document(&run, "policy-trace.json");
+    assert_eq!(trace["cfcPolicySnapshotPath"], "policy-snapshot.json");
+    assert_eq!(trace["cfcPolicySnapshotDigest"], digest_of(&run, "policy-snapshot.json"));
+    let report = document(&run, "run-report.json");
+    assert_eq!(report["cfcPolicySnapshot"], snapshot);
+    assert_eq!(report["promptSlotBinding"], slot["binding"]);
+    assert_eq!(document(&run, "run-state.json")["runManifestPath"], "run-manifest.json");
+
+    let ran = place.exec_again(&run, &["--prompt", "More.", "--cfc-enforcement-mode", "enforce-strict"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let resumed = document(&run, "policy-snapshot.json");
+    assert_eq!(resumed["promptSlot"]["bindingSource"], "run-state");
+    assert_eq!(resumed["cfc"]["enforcementModeSource"], "override");
+    assert_eq!(resumed["cfc"]["absenceBehavior"], "fail-closed-if-absent");
+    let trace = document(&run, "policy-trace.json");
+    assert_eq!(trace["cfcPolicySnapshotDigest"], digest_of(&run, "policy-snapshot.json"));
+    assert_eq!(document(&run, "run-report.json")["cfcPolicySnapshot"], resumed);
+}
+
 #[test]
 fn without_evidence_the_command_line_is_the_source() {
     let place = place();

@@ -13,6 +13,7 @@ use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
 use fullsend_agent::manifest::RUN_MANIFEST_FILE;
 use fullsend_agent::prompt::{PromptParts, system_prompt};
+use fullsend_agent::report::PolicySnapshot;
 use fullsend_agent::store::{
     ImageAttachment, KeptMessage, MountAccess, Recorded, RecordedGateway, RecordedLimits, RecordedMount,
     RecordedResult, RecordedRoot, RecordedSandbox, RecordedSettings, RunStore,
@@ -130,6 +131,12 @@ impl Scene {
     /// What is on record of it.
     pub(super) fn settings(&self) -> &RecordedSettings {
         &self.settings
+    }
+
+    /// What the run is judged by.
+    pub(super) fn policy(&self) -> PolicySnapshot<'_> {
+        let (settings, manifest) = (&self.settings, self.wanted.manifest.as_ref());
+        PolicySnapshot { settings, manifest, resumed: self.resumed }
     }
 
     /// Keeps the manifest of the run and the schema of the result, so that the run can be gone on with.
