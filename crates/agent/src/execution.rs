@@ -22,6 +22,7 @@ pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Sp
 pub use directory::{Directories, Whereabouts};
 pub use plan::{MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE};
 
+use crate::sidecar::{Invocation, Sidecars};
 use crate::tool::ToolFault;
 use capture::StreamCapture;
 
@@ -36,6 +37,14 @@ struct Shared {
     backend: Arc<dyn SandboxBackend>,
     plan: SessionPlan,
     state: Mutex<State>,
+    mediation: Option<Mediation>,
+}
+
+/// The files beside the container. They are of the container and not of a command, so that commands take turns.
+#[derive(Debug)]
+struct Mediation {
+    sidecars: Arc<Sidecars>,
+    turn: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -58,7 +67,22 @@ struct Ready {
 impl Execution {
     /// A session that is made by the first command, or by [`Execution::warm_up`].
     pub fn lazy(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Self {
-        Self { shared: Arc::new(Shared { backend, plan, state: Mutex::new(State::Planned) }) }
+        Self::planned(backend, plan, None)
+    }
+
+    /// The same with a runtime that follows labels itself.
+    pub fn mediated(
+        backend: Arc<dyn SandboxBackend>,
+        plan: SessionPlan,
+        sidecars: Option<Arc<Sidecars>>,
+    ) -> Self {
+        let mediation = sidecars.map(|sidecars| Mediation { sidecars, turn: Mutex::default() });
+        Self::planned(backend, plan, mediation)
+    }
+
+    fn planned(backend: Arc<dyn SandboxBackend>, plan: SessionPlan, mediation: Option<Mediation>) -> Self {
+        let state = Mutex::new(State::Planned);
+        Self { shared: Arc::new(Shared { backend, plan, state, mediation }) }
     }
 
     /// A session that is there when this returns.
@@ -88,6 +112,22 @@ impl Execution {
         Ok(self.ready().await?.session.clone())
     }
 
+    /// Runs a command that a runtime is told of, and asks it what the command has become.
+    pub async fn run_labelled(
+        &self,
+        request: ExecRequest,
+        capture: Capture<'_>,
+        invocation: &Invocation<'_>,
+    ) -> Result<Captured, ToolFault> {
+        let Some(Mediation { sidecars, turn }) = &self.shared.mediation else {
+            return self.run(request, capture).await;
+        };
+        let _mine = turn.lock().await;
+        sidecars.begin(invocation).map_err(|error| SandboxError::NotPrepared(error.to_string()))?;
+        let captured = self.run(request, capture).await?;
+        Ok(Captured { labels: sidecars.finish(), ..captured })
+    }
+
     /// Runs a command to its end. Its output is read as it comes, and kept within the limits of `capture`.
     pub async fn run(&self, request: ExecRequest, mut capture: Capture<'_>) -> Result<Captured, ToolFault> {
         let ready = self.ready().await?;
@@ -106,7 +146,7 @@ impl Execution {
                 }
                 ExecEvent::Exited(exit) => {
                     let (stdout, stderr) = (stdout.finish(&capture)?, stderr.finish(&capture)?);
-                    return Ok(Captured { stdout, stderr, exit });
+                    return Ok(Captured { stdout, stderr, exit, labels: None });
                 }
             }
         }

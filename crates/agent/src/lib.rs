@@ -9,6 +9,7 @@
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
 //! * [`slot::PromptSlot`]: evidence of how a prompt came to be; [`manifest::RunManifest`] may supply it
+//! * [`sidecar::Sidecars`]: files beside a container, for a runtime that follows labels itself
 //! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
@@ -31,6 +32,7 @@ pub mod mode;
 pub mod prompt;
 pub mod report;
 pub mod schema;
+pub mod sidecar;
 pub mod slot;
 pub mod store;
 pub mod structured;

@@ -26,6 +26,7 @@ mod suite {
     mod prompt_slot;
     mod report;
     mod run_manifest;
+    mod sidecars;
     mod skill_script;
     mod store;
     mod web_fetch;

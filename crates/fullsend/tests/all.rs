@@ -11,6 +11,7 @@ mod suite {
     mod agent_manifest;
     mod agent_place;
     mod agent_resume;
+    mod agent_sidecars;
     mod cache;
     mod definitions;
     mod doctor;

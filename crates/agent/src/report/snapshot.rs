@@ -18,6 +18,8 @@ pub struct PolicySnapshot<'a> {
     pub manifest: Option<&'a RunManifest>,
     /// Whether it goes on.
     pub resumed: bool,
+    /// Whether a runtime is told of commands.
+    pub sidecars: bool,
 }
 
 #[derive(Serialize)]
@@ -66,6 +68,9 @@ impl PolicySnapshot<'_> {
             Map::from_iter([("kind".to_owned(), self.settings.sandbox.backend.as_str().into())]);
         if let Some(image) = &self.settings.sandbox.image {
             sandbox.insert("image".to_owned(), image.as_str().into());
+        }
+        if self.sidecars {
+            sandbox.insert("invocationContextTransport".to_owned(), "sidecar".into());
         }
         sandbox
     }

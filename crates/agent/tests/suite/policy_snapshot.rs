@@ -9,7 +9,7 @@ use super::store::sample::settings;
 
 fn document(settings: &RecordedSettings, manifest: Option<&RunManifest>, resumed: bool) -> Value {
     let run_id: RunId = "run-1".parse().unwrap();
-    let snapshot = PolicySnapshot { settings, manifest, resumed };
+    let snapshot = PolicySnapshot { settings, manifest, resumed, sidecars: false };
     snapshot.document(&run_id, "2026-04-15T22:40:04.000Z").into()
 }
 

@@ -90,6 +90,12 @@ pub(crate) struct PlaceArgs {
     /// The engine's runtime for such containers, such as `runsc`
     #[arg(long, value_name = "NAME")]
     pub(crate) sandbox_docker_runtime: Option<String>,
+    /// Where a runtime of containers that follows labels is told of commands: `<container>.json`
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cfc_invocation_context_dir: Option<PathBuf>,
+    /// Where such a runtime says what commands have become: `<container>.json`
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cfc_result_dir: Option<PathBuf>,
     /// A host that commands may reach: `NAME` or `*.NAME`, with `:PORT` if need be
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_host: Vec<String>,

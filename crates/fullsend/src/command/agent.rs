@@ -3,6 +3,7 @@
 mod capabilities;
 mod decided;
 mod display;
+mod mediation;
 mod model;
 mod report;
 mod scene;

@@ -14,6 +14,7 @@ use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImag
 use fullsend_agent::manifest::RUN_MANIFEST_FILE;
 use fullsend_agent::prompt::{PromptParts, system_prompt};
 use fullsend_agent::report::PolicySnapshot;
+use fullsend_agent::sidecar::{RunFacts, Sidecars};
 use fullsend_agent::store::{
     ImageAttachment, KeptMessage, MountAccess, Recorded, RecordedGateway, RecordedLimits, RecordedMount,
     RecordedResult, RecordedRoot, RecordedSandbox, RecordedSettings, RunStore,
@@ -31,7 +32,7 @@ use fullsend_fetch::get::visit::{PlainHttp, VisitRules, Visitor};
 use fullsend_flow::Label;
 use fullsend_guard::SystemClock;
 use fullsend_origin::Sha256Digest;
-use fullsend_sandbox::{DockerBackend, DockerConfig, NetworkPolicy, SandboxBackend};
+use fullsend_sandbox::{ContainerHook, DockerBackend, DockerConfig, NetworkPolicy, SandboxBackend};
 use fullsend_skills::record::ActivationSource;
 use fullsend_skills::{Registry, SkillRoot, preload_message};
 
@@ -123,6 +124,7 @@ impl Scene {
             wanted.runtime.is_none() || wanted.image.is_some(),
             Advice::new("a runtime of containers needs an image", "name one with `--sandbox-image`")
         );
+        wanted.sidecars.keep_out_of(workspace.mounts().iter().map(|mount| mount.host()))?;
         let registry = registry_of(&wanted, &workspace)?;
         let settings = settings_of(&wanted, &workspace, registry.as_ref(), model, limits)?;
         Ok(Self { artifact_root, wanted, settings, workspace: Arc::new(workspace), registry, resumed })
@@ -136,7 +138,8 @@ impl Scene {
     /// What the run is judged by.
     pub(super) fn policy(&self) -> PolicySnapshot<'_> {
         let (settings, manifest) = (&self.settings, self.wanted.manifest.as_ref());
-        PolicySnapshot { settings, manifest, resumed: self.resumed }
+        let sidecars = self.wanted.sidecars.is_wired();
+        PolicySnapshot { settings, manifest, resumed: self.resumed, sidecars }
     }
 
     /// Keeps the manifest of the run and the schema of the result, so that the run can be gone on with.
@@ -200,7 +203,9 @@ impl Scene {
     pub(super) async fn start(&self, store: &RunStore, recorded: Option<&Recorded>) -> Result<Started> {
         let start_dir = recorded.map_or(&self.settings.start_dir, |recorded| &recorded.current_dir);
         let current_dir = CurrentDir::new(SandboxPath::absolute(start_dir)?);
-        let execution = Execution::lazy(self.backend().await?, self.session());
+        let sidecars = self.sidecars(store)?;
+        let backend = self.backend(sidecars.clone()).await?;
+        let execution = Execution::mediated(backend, self.session(), sidecars);
         let structured = self.structured()?;
         let active = recorded.into_iter().flat_map(|recorded| &recorded.skill_activations);
         let active: BTreeSet<String> =
@@ -218,7 +223,26 @@ impl Scene {
         Ok(Started { execution, toolbox, structured, current_dir, opening })
     }
 
-    async fn backend(&self) -> Result<Arc<dyn SandboxBackend>> {
+    /// The files beside the container, if a runtime is to be told of commands.
+    fn sidecars(&self, store: &RunStore) -> Result<Option<Arc<Sidecars>>> {
+        let dirs = &self.wanted.sidecars;
+        if !dirs.is_wired() {
+            return Ok(None);
+        }
+        let slot = self.settings.provenance.prompt_slot.as_ref();
+        let role = self.settings.prompt_role;
+        let facts = RunFacts {
+            run_id: store.run_id().clone(),
+            mode: self.settings.flow_mode,
+            prompt_slot: slot.cloned(),
+            influence: slot.map(|slot| slot.influence(role, self.wanted.manifest.as_ref())),
+            manifest: self.policy().run_manifest(),
+        };
+        let (contexts, results) = (dirs.contexts.clone(), dirs.results.clone());
+        Ok(Some(Arc::new(Sidecars::new(contexts, results, facts, Arc::new(SystemClock))?)))
+    }
+
+    async fn backend(&self, sidecars: Option<Arc<Sidecars>>) -> Result<Arc<dyn SandboxBackend>> {
         let Some(image) = &self.wanted.image else {
             let local = backend::local(None)?;
             // What a command of a killed process still does must not go on beside this run.
@@ -229,7 +253,8 @@ impl Scene {
             return Ok(Arc::new(local));
         };
         let usual = DockerConfig::new(image, backend::state_directory("docker")?);
-        let config = DockerConfig { runtime: self.wanted.runtime.clone(), ..usual };
+        let hook = sidecars.map(|sidecars| sidecars as Arc<dyn ContainerHook>);
+        let config = DockerConfig { runtime: self.wanted.runtime.clone(), hook, ..usual };
         Ok(Arc::new(DockerBackend::connect(config).await?))
     }
 

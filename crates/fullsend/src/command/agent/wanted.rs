@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::absolute;
 use super::decided::Decided;
+use super::mediation::SidecarDirs;
 use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, TOOLS};
 use crate::environment;
 use crate::output::Advice;
@@ -35,6 +36,7 @@ pub(super) struct Wanted {
     pub(super) artifact_root: PathBuf,
     pub(super) image: Option<String>,
     pub(super) runtime: Option<String>,
+    pub(super) sidecars: SidecarDirs,
     pub(super) hosts: BTreeSet<String>,
     pub(super) tools: BTreeSet<String>,
     pub(super) scripts: Vec<AllowedScript>,
@@ -64,6 +66,8 @@ impl Wanted {
             given.clone().or_else(|| environment::agent_option(name).map(|(_, value)| value))
         };
         let decided = Decided::of(args, prompt, &workspace, current)?;
+        let image = option(&place.sandbox_image, "SANDBOX_IMAGE");
+        let sidecars = SidecarDirs::of(place, decided.mode, image.as_deref(), current)?;
         let mut skills = args.skills.skill.clone();
         skills.retain(|name| !name.trim().is_empty());
         Ok(Self {
@@ -71,7 +75,8 @@ impl Wanted {
             cwd: place.cwd.clone(),
             focus: place.focus_root.clone(),
             mounts,
-            image: option(&place.sandbox_image, "SANDBOX_IMAGE"),
+            image,
+            sidecars,
             runtime: option(&place.sandbox_docker_runtime, "SANDBOX_DOCKER_RUNTIME"),
             hosts: place.allow_host.iter().cloned().collect(),
             tools: tools_of(args),
@@ -136,13 +141,15 @@ impl Wanted {
         };
         let artifact_root = store.run_dir().parent().unwrap_or(Path::new("/")).to_owned();
         let decided = Decided::on_record(args, more, recorded, store)?;
+        let image = place.sandbox_image.clone().or_else(|| recorded.sandbox.image.clone());
         Ok(Self {
             workspace,
             cwd: None,
             focus: None,
             mounts: if asked_mounts.is_empty() { mounts.collect::<Result<_>>()? } else { asked_mounts },
             artifact_root,
-            image: place.sandbox_image.clone().or_else(|| recorded.sandbox.image.clone()),
+            sidecars: SidecarDirs::of(place, decided.mode, image.as_deref(), current)?,
+            image,
             runtime: place.sandbox_docker_runtime.clone(),
             hosts: asked_or(&place.allow_host, &recorded.sandbox.network_hosts),
             tools: asked_or(&args.permission.allow_tool, &recorded.tools),
