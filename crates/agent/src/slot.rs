@@ -5,7 +5,7 @@
 //! `slotDigest` and `snapshotDigest` are of things that only whoever rendered the prompt has, so that they are carried and
 //! never compared with anything.
 
-use fullsend_flow::{Atom, Confidentiality, Integrity, Label};
+use fullsend_flow::Atom;
 use fullsend_origin::Sha256Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -22,10 +22,6 @@ const PROMPT_SLOT_INFLUENCE: &str = "https://commonfabric.org/cfc/atom/PromptSlo
 const PROMPT: &str = "prompt";
 /// The largest number that every reader of JSON agrees on.
 const SAFE: i64 = (1 << 53) - 1;
-/// The endorsement of what the operator has commanded.
-const COMMANDED: &str = "commanded";
-/// The endorsement of what is as good as a file of the workspace.
-const WORKSPACE: &str = "workspace";
 
 /// Evidence of how a prompt came to be. Holds what it was read from and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -224,15 +220,6 @@ impl PromptSlot {
             }
         }
     }
-}
-
-/// Where a prompt in this role comes from: only a direct command vouches for what follows from it.
-pub fn label_of(role: PromptRole) -> Label {
-    let integrity = match role {
-        PromptRole::DirectCommand => Integrity::Only([COMMANDED, WORKSPACE].map(Atom::named).into()),
-        PromptRole::Context | PromptRole::Quote => Integrity::none(),
-    };
-    Label { confidentiality: Confidentiality::public(), integrity }
 }
 
 impl From<PromptSlot> for Value {

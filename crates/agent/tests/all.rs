@@ -29,6 +29,7 @@ mod suite {
     mod sidecars;
     mod skill_script;
     mod store;
+    mod structured;
     mod web_fetch;
     mod workspace_paths;
 }

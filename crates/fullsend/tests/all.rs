@@ -8,12 +8,15 @@
 
 mod suite {
     mod agent_crashes;
+    mod agent_docker;
     mod agent_manifest;
     mod agent_place;
+    mod agent_reminders;
     mod agent_resume;
     mod agent_sidecars;
     mod cache;
     mod definitions;
+    mod docker_engine;
     mod doctor;
     mod exec_cli;
     mod forge_place;

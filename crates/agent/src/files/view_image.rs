@@ -1,5 +1,6 @@
 //! `view_image`: shows the model a picture of the workspace.
 
+use fullsend_flow::Deed;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::digest_text;
 use super::failure::{ErrorCode, Failure};
 use crate::store::Artifacts;
 use crate::tool::{
-    AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec,
+    AttachedImage, Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec,
 };
 use crate::workspace::{CurrentDir, Workspace};
 
@@ -61,6 +62,8 @@ impl ViewImage {
                 "Look at a PNG, JPEG, GIF or WebP image of at most 20 MiB. The image follows the result."
                     .to_owned(),
             effect: Effect::Read,
+            deed: Deed::Look,
+            sinks: &[Sink::Selector("path")],
             parameters: json!({
                 "type": "object",
                 "properties": {

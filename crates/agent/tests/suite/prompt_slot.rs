@@ -2,9 +2,9 @@
 
 use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::manifest::RunManifest;
-use fullsend_agent::slot::{PROMPT_SLOT_BOUND, PromptSlot, label_of};
+use fullsend_agent::slot::{PROMPT_SLOT_BOUND, PromptSlot};
 use fullsend_agent::store::EventSeverity;
-use fullsend_flow::{Atom, Label};
+use fullsend_flow::Atom;
 use fullsend_origin::Sha256Digest;
 use serde_json::{Value, json};
 
@@ -145,15 +145,6 @@ fn authority_is_for_the_prompt_that_was_bound() {
     let mut context = with("valueDigest", digest("other"));
     context["role"] = json!("context");
     assert_eq!(PromptSlot::parse(&context).unwrap().role_of("go"), PromptRole::Quote);
-}
-
-#[test]
-fn only_a_command_vouches() {
-    let commanded = serde_json::to_value(label_of(PromptRole::DirectCommand)).unwrap();
-    assert_eq!(commanded, json!({"confidentiality": [], "integrity": {"only": ["commanded", "workspace"]}}));
-    for role in [PromptRole::Context, PromptRole::Quote] {
-        assert_eq!(label_of(role), Label::untrusted());
-    }
 }
 
 #[test]

@@ -115,6 +115,8 @@ impl Asked {
             | Row::ModelAttempt { .. }
             | Row::PolicySnapshot { .. }
             | Row::Usage { .. }
+            | Row::Hidden { .. }
+            | Row::Inspected { .. }
             | Row::Decision(_)
             | Row::PolicyEvent(_)
             | Row::Failure(_)

@@ -12,12 +12,12 @@ use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
 use fullsend_skills::AllowedScript;
 use serde_json::Value;
 
-use super::absolute;
 use super::decided::Decided;
 use super::mediation::SidecarDirs;
+use super::{absolute, flow_policy};
 use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, TOOLS};
 use crate::environment;
-use crate::output::Advice;
+use crate::output::{Advice, Output};
 
 /// Runs are kept here, below the workspace, unless something else is said.
 const ARTIFACTS: &str = ".fullsend-artifacts";
@@ -44,6 +44,7 @@ pub(super) struct Wanted {
     pub(super) role: PromptRole,
     pub(super) provenance: Provenance,
     pub(super) manifest: Option<RunManifest>,
+    pub(super) policy: fullsend_flow::Policy,
     pub(super) skills_roots: Vec<PathBuf>,
     pub(super) preload: Vec<String>,
     pub(super) catalogue: bool,
@@ -54,7 +55,12 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// What the command line and the environment ask for.
-    pub(super) fn of(args: &AgentExecArgs, prompt: &str, current: &Path) -> Result<Self> {
+    pub(super) fn of(
+        args: &AgentExecArgs,
+        prompt: &str,
+        current: &Path,
+        output: &mut Output,
+    ) -> Result<Self> {
         let place = &args.place;
         let workspace = absolute(place.workspace.as_deref().unwrap_or(Path::new(".")), current);
         let workspace = workspace
@@ -90,6 +96,7 @@ impl Wanted {
             role: decided.role,
             provenance: decided.provenance,
             manifest: decided.manifest,
+            policy: flow_policy::asked(args, current, output)?.unwrap_or_default(),
             skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
             preload: skills,
             catalogue: !args.skills.no_skill_catalog,
@@ -107,6 +114,7 @@ impl Wanted {
         recorded: &RecordedSettings,
         store: &RunStore,
         current: &Path,
+        output: &mut Output,
     ) -> Result<Self> {
         let mounts = recorded.mounts.iter().enumerate().map(|(number, mount)| -> Result<HostMount> {
             Ok(HostMount {
@@ -150,7 +158,7 @@ impl Wanted {
             artifact_root,
             sidecars: SidecarDirs::of(place, decided.mode, image.as_deref(), current)?,
             image,
-            runtime: place.sandbox_docker_runtime.clone(),
+            runtime: place.sandbox_docker_runtime.clone().or_else(|| recorded.sandbox.runtime.clone()),
             hosts: asked_or(&place.allow_host, &recorded.sandbox.network_hosts),
             tools: asked_or(&args.permission.allow_tool, &recorded.tools),
             scripts,
@@ -158,6 +166,8 @@ impl Wanted {
             role: decided.role,
             provenance: decided.provenance,
             manifest: decided.manifest,
+            policy: flow_policy::asked(args, current, output)?
+                .unwrap_or_else(|| recorded.flow_policy.clone()),
             skills_roots,
             preload: Vec::new(),
             catalogue: true,
