@@ -247,15 +247,13 @@ fn put_place(free: &mut Free, written: usize, bytes: [u8; 4], width: usize, plac
 /// Copies bytes of a chunk, and some more; where they end.
 #[inline]
 fn copy(window: &[u8; WINDOW], bytes: Range<usize>, free: &mut Free, written: usize) -> usize {
-    let length = bytes.end.saturating_sub(bytes.start);
     let mut copied = 0;
     loop {
-        if let Some(run) = window.get(bytes.start + copied..).and_then(|rest| rest.first_chunk::<COPY>()) {
-            put(free, written + copied, *run);
-        }
+        let run = window.get(bytes.start + copied..).and_then(|rest| rest.first_chunk::<COPY>());
+        put(free, written + copied, run.copied().unwrap_or_default());
         copied += COPY;
-        if copied >= length {
-            return written + length;
+        if bytes.start + copied >= bytes.end {
+            return written + (bytes.end - bytes.start);
         }
     }
 }
