@@ -3,39 +3,10 @@
 //! Authority comes from how the prompt was bound and from the mode of the run, never from what a model says. Labels are
 //! joined here, so that whatever enters the conversation raises the label of all that follows.
 
+pub use fullsend_flow::{FlowMode, Verdict};
 use serde::{Deserialize, Serialize};
 
 use crate::tool::Effect;
-
-/// How strictly the rules of information flow are applied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum FlowMode {
-    /// Not at all.
-    Disabled,
-    /// What would be denied is recorded and happens.
-    Observe,
-    /// Effects without a command of the operator are denied.
-    #[default]
-    EnforceExplicit,
-    /// So is looking.
-    EnforceStrict,
-}
-
-impl FlowMode {
-    /// Every mode, from the weakest.
-    pub const ALL: [Self; 4] = [Self::Disabled, Self::Observe, Self::EnforceExplicit, Self::EnforceStrict];
-
-    /// Its name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Disabled => "disabled",
-            Self::Observe => "observe",
-            Self::EnforceExplicit => "enforce-explicit",
-            Self::EnforceStrict => "enforce-strict",
-        }
-    }
-}
 
 /// What the prompt is to the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,18 +33,6 @@ impl PromptRole {
             Self::Quote => "quote",
         }
     }
-}
-
-/// Whether a call may be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// It may.
-    Allowed,
-    /// It may, and somebody should know.
-    Warned,
-    /// It may not.
-    Denied,
 }
 
 /// A verdict and why, in the words of the record.

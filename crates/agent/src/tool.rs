@@ -5,7 +5,7 @@ use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 
-use fullsend_flow::Label;
+use fullsend_flow::{Deed, Label};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -26,6 +26,25 @@ pub enum Effect {
     SideEffect,
 }
 
+/// Where an argument of a tool goes, by the name of the argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sink {
+    /// It chooses what is looked at.
+    Selector(&'static str),
+    /// It is run.
+    Program(&'static str),
+    /// It is the path of a file that is changed.
+    Target(&'static str),
+    /// It becomes part of the file that the argument `path` names.
+    Content(&'static str),
+    /// It is an address, and its host gets to see it.
+    Url(&'static str),
+    /// Whoever is behind a page gets to see it.
+    Page(&'static str),
+    /// A child gets to see it.
+    Child(&'static str),
+}
+
 /// What is said about a tool.
 #[derive(Clone, Debug)]
 pub struct ToolSpec {
@@ -35,6 +54,10 @@ pub struct ToolSpec {
     pub description: String,
     /// What it does to the world.
     pub effect: Effect,
+    /// The same, for the rules of flow.
+    pub deed: Deed,
+    /// Where its arguments go; one that is not named goes nowhere.
+    pub sinks: &'static [Sink],
     /// The JSON Schema of its arguments, which are checked against it before the tool sees them.
     pub parameters: Value,
 }
@@ -64,6 +87,8 @@ pub struct Shown {
 pub struct AttachedImage {
     /// Where its bytes are kept, among the artifacts of the run.
     pub snapshot: PathBuf,
+    /// The same bytes: they are large, and need not be read twice.
+    pub bytes: Vec<u8>,
     /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub media_type: &'static str,
     /// `sha256:` and 64 digits.

@@ -2,6 +2,7 @@
 
 mod apply;
 
+use fullsend_flow::Deed;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -11,7 +12,7 @@ use self::apply::{Applied, Draft};
 use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::write::expect_digest;
 use super::{digest_text, unified_diff};
-use crate::tool::{Effect, Pending, Shown, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
+use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::{CurrentDir, FileProblem, LARGEST_WHOLE_FILE, Parents, Workspace};
 
 const NAME: &str = "edit_file";
@@ -62,6 +63,8 @@ impl EditFile {
                           newText stands for CRLF. Encoding and byte order mark are kept."
                 .to_owned(),
             effect: Effect::Write,
+            deed: Deed::Change,
+            sinks: &[Sink::Target("path"), Sink::Content("edits")],
             parameters: parameters(),
         };
         Self { desk: Desk { workspace, current }, spec }

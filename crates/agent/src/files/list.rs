@@ -1,5 +1,6 @@
 //! `list_files`: what is in a directory.
 
+use fullsend_flow::Deed;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::failure::{ErrorCode, Failure};
-use crate::tool::{Effect, Pending, Shown, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
+use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::tree::{DEEPEST, Ignoring, Node, TreeEnd, TreePlan};
 use crate::workspace::{CurrentDir, Workspace};
 
@@ -60,6 +61,8 @@ impl ListFiles {
                           Symbolic links are listed but not followed. Paths of entries start at `path`."
                 .to_owned(),
             effect: Effect::Read,
+            deed: Deed::Look,
+            sinks: &[Sink::Selector("path")],
             parameters: json!({
                 "type": "object",
                 "properties": {

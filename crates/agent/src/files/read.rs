@@ -2,6 +2,7 @@
 
 mod window;
 
+use fullsend_flow::Deed;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::digest_text;
 use super::failure::{ErrorCode, Failure};
 use super::text::{BOM, Encoding, SAMPLE, from_utf16};
-use crate::tool::{Effect, Pending, Shown, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
+use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::{CurrentDir, LARGEST_WHOLE_FILE, OpenFile, Workspace};
 
 const NAME: &str = "read_file";
@@ -64,6 +65,8 @@ impl ReadFile {
                  to edit_file or write_file as expectedDigest. Binary files are refused; use view_image for images."
             ),
             effect: Effect::Read,
+            deed: Deed::Look,
+            sinks: &[Sink::Selector("path")],
             parameters: json!({
                 "type": "object",
                 "properties": {

@@ -2,6 +2,7 @@
 
 mod lines;
 
+use fullsend_flow::Deed;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use self::lines::matching_lines;
 use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::failure::{ErrorCode, Failure};
 use super::list::{Filter, here};
-use crate::tool::{Effect, Pending, Shown, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
+use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::tree::{DEEPEST, Ignoring, Node, TreePlan};
 use crate::workspace::{CurrentDir, FileProblem, OpenFile, Workspace, open_regular};
 
@@ -70,6 +71,8 @@ impl SearchFiles {
                           files name, unless includeIgnored is set. Matches are within one line; their paths start at `path`."
                 .to_owned(),
             effect: Effect::Read,
+            deed: Deed::Look,
+            sinks: &[Sink::Selector("path"), Sink::Selector("pattern")],
             parameters: parameters(),
         };
         Self { desk: Desk { workspace, current }, spec }

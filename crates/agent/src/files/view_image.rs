@@ -1,5 +1,6 @@
 //! `view_image`: shows the model a picture of the workspace.
 
+use fullsend_flow::Deed;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::digest_text;
 use super::failure::{ErrorCode, Failure};
 use crate::store::Artifacts;
 use crate::tool::{
-    AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec,
+    AttachedImage, Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec,
 };
 use crate::workspace::{CurrentDir, Workspace};
 
@@ -61,6 +62,8 @@ impl ViewImage {
                 "Look at a PNG, JPEG, GIF or WebP image of at most 20 MiB. The image follows the result."
                     .to_owned(),
             effect: Effect::Read,
+            deed: Deed::Look,
+            sinks: &[Sink::Selector("path")],
             parameters: json!({
                 "type": "object",
                 "properties": {
@@ -107,7 +110,7 @@ fn work(job: &Job<Arguments>, keeper: &dyn KeepImage) -> Worked<ToolOutput> {
         Shown { line: format!("{NAME} {}: {media_type}, {} bytes", job.path, bytes.len()), diff: None };
     let mut output = Done { path: job.path.clone(), record, shown }.into_output();
     let name = job.path.file_name().to_owned();
-    output.images.push(AttachedImage { snapshot, media_type, digest, name });
+    output.images.push(AttachedImage { snapshot, bytes, media_type, digest, name });
     Ok(output)
 }
 

@@ -1,5 +1,6 @@
 //! `write_file`: a whole file, new or replaced, or something at its end.
 
+use fullsend_flow::Deed;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -8,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::failure::{ErrorCode, Failure};
 use super::{digest_text, unified_diff};
-use crate::tool::{Effect, Pending, Shown, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
+use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::{CurrentDir, FileProblem, LARGEST_WHOLE_FILE, Parents, Place, Workspace};
 
 const NAME: &str = "write_file";
@@ -59,6 +60,8 @@ impl WriteFile {
                           edit_file. Permissions of an existing file are kept."
                     .to_owned(),
             effect: Effect::Write,
+            deed: Deed::Change,
+            sinks: &[Sink::Target("path"), Sink::Content("content")],
             parameters: json!({
                 "type": "object",
                 "properties": {

@@ -171,7 +171,7 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 19] = [
     "started",
     "resumed",
     "label",
@@ -180,6 +180,8 @@ const KINDS: [&str; 17] = [
     "model_attempt",
     "usage",
     "call_started",
+    "hidden",
+    "inspected",
     "call_finished",
     "decision",
     "policy_event",

@@ -1,8 +1,9 @@
 //! What a journal says about its run.
 
 mod calls;
+mod reminders;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fullsend_flow::{LabelId, LabelTable};
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub use calls::{CallState, DanglingCall};
+pub use reminders::Reminders;
 
 use self::calls::Asked;
 use super::error::StoreError;
@@ -21,6 +23,7 @@ use super::run_id::RunId;
 use super::settings::RecordedSettings;
 use super::usage;
 use super::{open_run, run_dir_of};
+use crate::flow::FlowState;
 
 /// A message with its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +51,8 @@ pub struct Recorded {
     pub labels: LabelTable,
     /// How often the model answered.
     pub turns: u64,
+    /// What is known about its flows: the label of the conversation, handles, exceptions that were used.
+    pub flow: FlowState,
     /// What the answers used.
     pub usage: Usage,
     /// What the answers cost whose cost is known, in US dollars: a limit counts these, also where others are unknown.
@@ -62,6 +67,8 @@ pub struct Recorded {
     pub calls: u64,
     /// Where commands start, in the sandbox.
     pub current_dir: String,
+    /// What the model was told about its last answers.
+    pub reminders: Reminders,
     /// Calls that the model asked for and has no answer to.
     pub dangling: Vec<DanglingCall>,
     /// The skills in use: entries of `skill-activations.json`.
@@ -77,14 +84,30 @@ pub struct Recorded {
 impl Recorded {
     /// Reads the journal of a run, which somebody else may be writing, without changing anything.
     pub fn read(run: &Path) -> Result<Self, StoreError> {
-        let run_dir = run_dir_of(run)?;
-        let directory = open_run(&run_dir)?;
-        let path = run_dir.join(journal::JOURNAL);
-        let file = journal::open_to_read(directory, &path)?;
         let mut fold = Fold::default();
-        let read = journal::read(&file, &path, |entry| fold.add(entry))?;
-        fold.finish(read.torn).ok_or(StoreError::NeverBegan { run_dir })
+        let (torn, run_dir) = each_row(run, |entry| fold.add(entry))?;
+        fold.finish(torn).ok_or(StoreError::NeverBegan { run_dir })
     }
+}
+
+/// The rows of a run, which somebody else may be writing.
+pub fn rows(run: &Path) -> Result<Vec<Row>, StoreError> {
+    let mut rows = Vec::new();
+    each_row(run, |entry| {
+        rows.push(entry.row);
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// How many bytes of an unfinished row there are, and the directory of the run.
+fn each_row(run: &Path, take: impl FnMut(Entry) -> Result<(), String>) -> Result<(u64, PathBuf), StoreError> {
+    let run_dir = run_dir_of(run)?;
+    let directory = open_run(&run_dir)?;
+    let path = run_dir.join(journal::JOURNAL);
+    let file = journal::open_to_read(directory, &path)?;
+    let read = journal::read(&file, &path, take)?;
+    Ok((read.torn, run_dir))
 }
 
 /// A journal as it is read.
@@ -143,12 +166,14 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         messages: Vec::new(),
         labels: LabelTable::default(),
         turns: 0,
+        flow: FlowState::default(),
         usage: Usage::default(),
         spent_usd: None,
         output_bytes: 0,
         active: Duration::ZERO,
         next_output: 1,
         calls: 0,
+        reminders: Reminders::default(),
         dangling: Vec::new(),
         skill_activations: Vec::new(),
         ended: None,
@@ -158,6 +183,7 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
 }
 
 fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
+    recorded.flow.see(&row, &recorded.labels);
     match row {
         Row::Started { .. } => {}
         Row::Resumed { settings, .. } => {
@@ -175,7 +201,11 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
             recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
             recorded.turns += u64::from(matches!(message, KeptMessage::Assistant { .. }));
             recorded.output_bytes = recorded.output_bytes.saturating_add(grown(turn, &message));
+            recorded.reminders.see(turn, &message);
             recorded.messages.push(KeptTurn { turn, label, message });
+        }
+        Row::Hidden { label, .. } => {
+            recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
         }
         Row::Opened => recorded.opened = true,
         Row::CallStarted { output_id, .. } => {
@@ -193,6 +223,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         Row::ModelAttempt { .. }
         | Row::Usage { .. }
         | Row::Decision(_)
+        | Row::Inspected { .. }
         | Row::PolicyEvent(_)
         | Row::Failure(_)
         | Row::SkillRead { .. }
@@ -220,7 +251,7 @@ fn used(recorded: &mut Recorded, output_id: &str) {
 /// What a message counts against the budget of output. What the operator gives is free.
 fn grown(turn: u64, message: &KeptMessage) -> u64 {
     match message {
-        KeptMessage::Assistant { content, tool_calls } => {
+        KeptMessage::Assistant { content, tool_calls, .. } => {
             let arguments: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
             (content.len() as u64).saturating_add(arguments as u64)
         }

@@ -5,6 +5,7 @@ mod narrowing;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use fullsend_flow::Policy;
 use serde::{Deserialize, Serialize};
 
 pub use narrowing::{Widened, Widening};
@@ -38,6 +39,9 @@ pub struct RecordedSettings {
     pub limits: RecordedLimits,
     /// How strictly flows are judged.
     pub flow_mode: FlowMode,
+    /// By which rules.
+    #[serde(default)]
+    pub flow_policy: Policy,
     /// What the prompt is to the agent.
     pub prompt_role: PromptRole,
     /// Where skills were found, and what was there.
@@ -78,6 +82,9 @@ pub struct RecordedSandbox {
     /// The image of a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
+    /// The runtime of a container; none is the engine's own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
     /// The hosts that may be reached, as they were written.
     pub network_hosts: BTreeSet<String>,
 }

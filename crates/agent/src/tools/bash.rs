@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fullsend_flow::Label;
+use fullsend_flow::{Deed, Policy, Source};
 use fullsend_sandbox::{ExecRequest, SandboxError};
 use rustix::fs::{FileType, Mode, OFlags};
 use serde_json::{Map, Value, json};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::outcome;
 use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, Whereabouts};
 use crate::tool::{
-    Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
+    Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
 };
 use script::Script;
 
@@ -215,7 +215,7 @@ impl Bash {
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
-            label: context.label.join(&Label::untrusted()),
+            label: context.label.join(&Policy::default().label_of(Source::File(""))),
             images: Vec::new(),
             failure,
             shown: Shown { line: format!("{line} (exit {exit_code})"), diff: None },
@@ -244,6 +244,8 @@ fn spec(limits: BashLimits) -> ToolSpec {
              A command ends after {usual} ms unless `timeoutMs` says otherwise, at most {most}."
         ),
         effect: Effect::SideEffect,
+        deed: Deed::Execute { network: false },
+        sinks: &[Sink::Program("command"), Sink::Program("cwd")],
         parameters: json!({
             "type": "object",
             "properties": {

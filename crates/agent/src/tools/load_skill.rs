@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use fullsend_flow::Label;
+use fullsend_flow::{Deed, Label};
 use fullsend_skills::ModelInvocation;
 use fullsend_skills::record::ActivationSource;
 use serde_json::{Value, json};
 
 use super::skill_set::SkillSet;
 use crate::tool::{
-    Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
+    Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
 };
 
 /// The tool.
@@ -38,6 +38,8 @@ impl LoadSkill {
                           description of the skill."
                     .to_owned(),
             effect: Effect::Read,
+            deed: Deed::Look,
+            sinks: &[Sink::Selector("name")],
             parameters,
         };
         Self { skills, spec }

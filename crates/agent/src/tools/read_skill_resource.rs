@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fullsend_flow::Label;
+use fullsend_flow::{Deed, Label};
 use fullsend_skills::record::ResourceReadRecord;
 use fullsend_skills::{DEFAULT_READ_BYTES, MAX_READ_BYTES, ReadStatus};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::skill_set::{SkillSet, members};
 use crate::store::Row;
 use crate::tool::{
-    Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
+    Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
 };
 
 /// The tool.
@@ -40,6 +40,8 @@ impl ReadSkillResource {
             name: "read_skill_resource",
             description: "Reads a file that belongs to a skill.".to_owned(),
             effect: Effect::Read,
+            deed: Deed::Look,
+            sinks: &[Sink::Selector("path")],
             parameters,
         };
         Self { skills, spec }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fullsend_flow::Label;
+use fullsend_flow::{Deed, Policy, Source};
 use fullsend_sandbox::{ByteString, ExecRequest, SandboxError};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ use super::outcome;
 use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, WORKSPACE, Whereabouts};
 use crate::store::Row;
 use crate::tool::{
-    Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
+    Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
 };
 
 /// When a call says nothing.
@@ -171,6 +171,8 @@ fn spec() -> ToolSpec {
             "Runs a script of an activated skill in the sandbox. Starts in the workspace, or in `cwd`."
                 .to_owned(),
         effect: Effect::SideEffect,
+        deed: Deed::Execute { network: false },
+        sinks: &[Sink::Program("skill"), Sink::Program("path"), Sink::Program("args")],
         parameters: json!({
             "type": "object",
             "properties": {
@@ -266,7 +268,7 @@ fn output(
     ToolOutput {
         record: Value::Object(record),
         model_view: None,
-        label: context.label.join(&Label::untrusted()),
+        label: context.label.join(&Policy::default().label_of(Source::File(""))),
         images: Vec::new(),
         failure,
         shown: Shown { line, diff: None },

@@ -52,6 +52,7 @@ impl RecordedSettings {
         }
         found.same("sandbox.backend", &self.sandbox.backend, &asked.sandbox.backend);
         found.same("sandbox.image", &self.sandbox.image, &asked.sandbox.image);
+        found.same("sandbox.runtime", &self.sandbox.runtime, &asked.sandbox.runtime);
         found.within("sandbox.networkHosts", &self.sandbox.network_hosts, &asked.sandbox.network_hosts);
         found.same("gateway.url", &self.gateway.url, &asked.gateway.url);
         found.same("gateway.auth", &self.gateway.auth, &asked.gateway.auth);
@@ -59,6 +60,7 @@ impl RecordedSettings {
         if asked.flow_mode < self.flow_mode {
             found.push("flowMode", asked.flow_mode, self.flow_mode);
         }
+        found.same("flowPolicy", &self.flow_policy, &asked.flow_policy);
         // Only a command gives authority; what is less than a command may be either kind of less.
         if asked.prompt_role != self.prompt_role && asked.prompt_role == PromptRole::DirectCommand {
             found.push("promptRole", asked.prompt_role, self.prompt_role);

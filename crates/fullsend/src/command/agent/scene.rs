@@ -35,7 +35,7 @@ use fullsend_skills::{Registry, SkillRoot, preload_message};
 
 use super::model::ChosenModel;
 use super::wanted::{SCHEMA, Wanted};
-use crate::cli::{AgentExecArgs, TOOLS};
+use crate::cli::TOOLS;
 use crate::command::sandbox::backend;
 use crate::environment;
 use crate::output::Advice;
@@ -82,14 +82,12 @@ impl Scene {
 
     /// The place of a run that goes on: what is on record, or less.
     pub(super) fn resumed(
-        args: &AgentExecArgs,
+        wanted: Wanted,
         recorded: &Recorded,
-        store: &RunStore,
         model: &ChosenModel,
         limits: &Limits,
         current: &Path,
     ) -> Result<Self> {
-        let wanted = Wanted::on_record(args, &recorded.settings, store, current)?;
         let mut scene = Self::build(wanted, model, limits, current, true)?;
         // More time or turns is the operator's to give; it lets the run do nothing else.
         let mut asked = scene.settings.clone();
@@ -101,7 +99,7 @@ impl Scene {
     }
 
     fn build(
-        wanted: Wanted,
+        mut wanted: Wanted,
         model: &ChosenModel,
         limits: &Limits,
         current: &Path,
@@ -120,6 +118,11 @@ impl Scene {
             wanted.runtime.is_none() || wanted.image.is_some(),
             Advice::new("a runtime of containers needs an image", "name one with `--sandbox-image`")
         );
+        // Links that lead there before the agent makes some are the operator's.
+        if let Some((path, _)) = wanted.structured.as_mut().filter(|_| !resumed) {
+            let told = || format!("the structured result `{}` cannot be used", path.display());
+            *path = workspace.host_to_sandbox(path).with_context(told)?.host;
+        }
         let registry = registry_of(&wanted, &workspace)?;
         let settings = settings_of(&wanted, &workspace, registry.as_ref(), model, limits)?;
         Ok(Self { artifact_root, wanted, settings, workspace: Arc::new(workspace), registry, resumed })
@@ -128,6 +131,11 @@ impl Scene {
     /// What is on record of it.
     pub(super) fn settings(&self) -> &RecordedSettings {
         &self.settings
+    }
+
+    /// Its directories.
+    pub(super) fn workspace(&self) -> Arc<Workspace> {
+        self.workspace.clone()
     }
 
     /// Keeps the schema of the result, so that the run can be gone on with.
@@ -218,7 +226,12 @@ impl Scene {
         };
         let usual = DockerConfig::new(image, backend::state_directory("docker")?);
         let config = DockerConfig { runtime: self.wanted.runtime.clone(), ..usual };
-        Ok(Arc::new(DockerBackend::connect(config).await?))
+        let docker = DockerBackend::connect(config).await?;
+        let swept = docker.sweep().await;
+        if self.resumed {
+            swept?;
+        }
+        Ok(Arc::new(docker))
     }
 
     fn session(&self) -> SessionPlan {
@@ -241,14 +254,13 @@ impl Scene {
     fn structured(&self) -> Result<Option<StructuredResult>> {
         let Some((path, schema)) = &self.wanted.structured else { return Ok(None) };
         let told = || format!("the structured result `{}` cannot be used", path.display());
-        let contained = self.workspace.host_to_sandbox(path).with_context(told)?;
+        let contained = self.workspace.real_to_sandbox(path.clone()).with_context(told)?;
         ensure!(
             contained.access == Access::Writable,
             "the structured result `{}` is where the agent may not write",
             path.display()
         );
-        let sandbox = contained.sandbox.as_str().to_owned();
-        Ok(Some(StructuredResult::expect(contained.host, sandbox, schema, self.resumed)?))
+        Ok(Some(StructuredResult::expect(self.workspace.clone(), contained, schema, self.resumed)?))
     }
 
     /// What is said before the prompt: the system message, and skills that were asked for.
@@ -271,7 +283,7 @@ impl Scene {
             operator: self.wanted.operator,
             focus: focus.as_deref(),
             mounts: &mounts,
-            structured: structured.map(|one| (one.sandbox_path.as_str(), one.schema_text())),
+            structured: structured.map(|one| (one.place.sandbox.as_str(), one.schema_text())),
             skills: &catalogue,
             additional: self.wanted.system_prompt.as_deref(),
         });
@@ -393,6 +405,7 @@ fn settings_of(
         sandbox: RecordedSandbox {
             backend: if wanted.image.is_some() { "docker" } else { "local" }.to_owned(),
             image: wanted.image.clone(),
+            runtime: wanted.runtime.clone(),
             network_hosts: wanted.hosts.clone(),
         },
         model: model.name.clone(),
@@ -406,6 +419,7 @@ fn settings_of(
             ..RecordedLimits::default()
         },
         flow_mode: wanted.mode,
+        flow_policy: wanted.policy.clone(),
         prompt_role: wanted.role,
         skills_roots: roots.collect(),
         structured_result: wanted.structured.as_ref().map(|(path, schema)| RecordedResult {

@@ -11,10 +11,10 @@ use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
 use fullsend_skills::AllowedScript;
 use serde_json::Value;
 
-use super::absolute;
+use super::{absolute, flow_policy};
 use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, PromptRoleName, TOOLS};
 use crate::environment;
-use crate::output::Advice;
+use crate::output::{Advice, Output};
 
 /// Runs are kept here, below the workspace, unless something else is said.
 const ARTIFACTS: &str = ".fullsend-artifacts";
@@ -38,6 +38,7 @@ pub(super) struct Wanted {
     pub(super) scripts: Vec<AllowedScript>,
     pub(super) mode: FlowMode,
     pub(super) role: PromptRole,
+    pub(super) policy: fullsend_flow::Policy,
     pub(super) skills_roots: Vec<PathBuf>,
     pub(super) preload: Vec<String>,
     pub(super) catalogue: bool,
@@ -48,7 +49,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// What the command line and the environment ask for.
-    pub(super) fn of(args: &AgentExecArgs, current: &Path) -> Result<Self> {
+    pub(super) fn of(args: &AgentExecArgs, current: &Path, output: &mut Output) -> Result<Self> {
         let place = &args.place;
         let workspace = absolute(place.workspace.as_deref().unwrap_or(Path::new(".")), current);
         let workspace = workspace
@@ -78,6 +79,7 @@ impl Wanted {
                 .collect::<Result<_, _>>()?,
             mode: mode_of(args)?,
             role: role_of(args.prompt_slot_role),
+            policy: flow_policy::asked(args, current, output)?.unwrap_or_default(),
             skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
             preload: skills,
             catalogue: !args.skills.no_skill_catalog,
@@ -94,6 +96,7 @@ impl Wanted {
         recorded: &RecordedSettings,
         store: &RunStore,
         current: &Path,
+        output: &mut Output,
     ) -> Result<Self> {
         let mounts = recorded.mounts.iter().enumerate().map(|(number, mount)| -> Result<HostMount> {
             Ok(HostMount {
@@ -135,12 +138,14 @@ impl Wanted {
             mounts: if asked_mounts.is_empty() { mounts.collect::<Result<_>>()? } else { asked_mounts },
             artifact_root,
             image: place.sandbox_image.clone().or_else(|| recorded.sandbox.image.clone()),
-            runtime: place.sandbox_docker_runtime.clone(),
+            runtime: place.sandbox_docker_runtime.clone().or_else(|| recorded.sandbox.runtime.clone()),
             hosts: asked_or(&place.allow_host, &recorded.sandbox.network_hosts),
             tools: asked_or(&args.permission.allow_tool, &recorded.tools),
             scripts,
             mode: asked_mode.unwrap_or(recorded.flow_mode),
             role: recorded.prompt_role,
+            policy: flow_policy::asked(args, current, output)?
+                .unwrap_or_else(|| recorded.flow_policy.clone()),
             skills_roots,
             preload: Vec::new(),
             catalogue: true,

@@ -1,0 +1,104 @@
+//! What is protected without being told.
+
+use std::sync::LazyLock;
+
+use crate::pattern::PathPattern;
+
+/// Names of files that hold credentials.
+const CREDENTIAL_PATHS: [&str; 22] = [
+    "**/.env",
+    "**/.env.*",
+    "**/.netrc",
+    "**/_netrc",
+    "**/.npmrc",
+    "**/.pypirc",
+    "**/.git-credentials",
+    "**/.htpasswd",
+    "**/.pgpass",
+    "**/.vault-token",
+    "**/.ssh",
+    "**/.gnupg",
+    "**/.aws/credentials",
+    "**/.docker/config.json",
+    "**/.kube/config",
+    "**/id_{rsa,dsa,ecdsa,ed25519}",
+    "**/*.{pem,key,p12,pfx,jks,keystore,kdbx}",
+    "**/credentials.{json,yaml,yml,toml,ini}",
+    "**/service[-_]account*.json",
+    "**/secrets.{json,yaml,yml,toml,ini,env}",
+    "**/.cargo/credentials*",
+    "**/terraform.tfstate*",
+];
+
+/// Names that look like those, of files that are there to be read.
+const EXAMPLES: [&str; 2] = ["**/.env.{example,sample,template,dist,defaults}", "**/*.pub"];
+
+/// What is run, or believed, without anybody asking: changing it needs the operator's word.
+const PROTECTED_PATHS: [&str; 34] = [
+    "**/.git",
+    "**/.gitmodules",
+    "**/.gitattributes",
+    "**/.githooks",
+    "**/.husky",
+    "**/.pre-commit-config.yaml",
+    "**/lefthook.{yml,yaml}",
+    ".github",
+    ".gitlab-ci.yml",
+    ".gitlab",
+    ".circleci",
+    ".buildkite",
+    ".drone.yml",
+    ".travis.yml",
+    ".woodpecker*",
+    "azure-pipelines*.yml",
+    "bitbucket-pipelines.yml",
+    "Jenkinsfile*",
+    "**/AGENTS.md",
+    "**/AGENTS.override.md",
+    "**/CLAUDE*.md",
+    "**/GEMINI.md",
+    "**/SKILL.md",
+    "**/.claude",
+    "**/.codex",
+    "**/.cursor",
+    "**/.cursorrules",
+    "**/.opencode",
+    "**/opencode.json",
+    "**/.mcp.json",
+    "**/.fullsend",
+    "**/.vscode",
+    "**/.devcontainer",
+    "**/.envrc",
+];
+
+static CREDENTIALS: LazyLock<Vec<PathPattern>> = LazyLock::new(|| built(&CREDENTIAL_PATHS));
+static NOT_CREDENTIALS: LazyLock<Vec<PathPattern>> = LazyLock::new(|| built(&EXAMPLES));
+static PROTECTED: LazyLock<Vec<PathPattern>> = LazyLock::new(|| built(&PROTECTED_PATHS));
+
+/// Whether a file of this name holds credentials.
+pub(super) fn holds_credentials(path: &str) -> bool {
+    let any = |patterns: &[PathPattern]| patterns.iter().any(|pattern| pattern.matches(path));
+    any(&CREDENTIALS) && !any(&NOT_CREDENTIALS)
+}
+
+/// Whether a change of this path needs the operator's word.
+pub(super) fn is_protected(path: &str) -> bool {
+    PROTECTED.iter().any(|pattern| pattern.matches(path))
+}
+
+fn built(patterns: &[&str]) -> Vec<PathPattern> {
+    // A test builds every one of them.
+    patterns.iter().filter_map(|pattern| PathPattern::new(pattern).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_is_a_pattern() {
+        for pattern in CREDENTIAL_PATHS.iter().chain(&EXAMPLES).chain(&PROTECTED_PATHS) {
+            PathPattern::new(pattern).unwrap();
+        }
+    }
+}
