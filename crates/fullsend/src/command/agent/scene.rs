@@ -11,7 +11,7 @@ use fullsend_agent::budget::Limits;
 use fullsend_agent::engine::Opening;
 use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
-use fullsend_agent::gate::PromptRole;
+use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::prompt::{PromptParts, system_prompt};
 use fullsend_agent::sources::Sources;
 use fullsend_agent::store::{
@@ -214,7 +214,13 @@ impl Scene {
         let start_dir = recorded.map_or(&self.settings.start_dir, |recorded| &recorded.current_dir);
         let current_dir = CurrentDir::new(SandboxPath::absolute(start_dir)?);
         let (backend, sources) = (self.backend().await?, self.sources.clone());
-        let execution = Execution::covering(backend, self.session(), sources, self.artifact_root.clone());
+        let execution = match self.settings.flow_mode {
+            // Whoever switches the rules off means all of them.
+            FlowMode::Disabled => Execution::lazy(backend, self.session()),
+            FlowMode::Observe | FlowMode::EnforceExplicit | FlowMode::EnforceStrict => {
+                Execution::covering(backend, self.session(), sources, self.artifact_root.clone())
+            }
+        };
         let structured = self.structured()?;
         let active = recorded.into_iter().flat_map(|recorded| &recorded.skill_activations);
         let active: BTreeSet<String> =
