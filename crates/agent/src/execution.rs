@@ -76,17 +76,18 @@ impl Execution {
         Self::build(backend, plan, None, None)
     }
 
-    /// The same, in which commands cannot read what may not be seen, with a runtime that follows labels itself where there
-    /// are `sidecars`. `directory` is where nothing that commands can reach is; the file that covers others is made there.
+    /// The same, in which commands cannot read what is `covered`, with a runtime that follows labels itself where
+    /// there are `sidecars`. With what is covered comes a directory that commands cannot reach; the file that covers
+    /// others is made there.
     pub fn covering(
         backend: Arc<dyn SandboxBackend>,
         plan: SessionPlan,
-        sources: Arc<Sources>,
-        directory: PathBuf,
+        covered: Option<(Arc<Sources>, PathBuf)>,
         sidecars: Option<Arc<Sidecars>>,
     ) -> Self {
         let mediation = sidecars.map(|sidecars| Mediation { sidecars, turn: Mutex::default() });
-        Self::build(backend, plan, Some(Covers::new(sources, directory)), mediation)
+        let covers = covered.map(|(sources, directory)| Covers::new(sources, directory));
+        Self::build(backend, plan, covers, mediation)
     }
 
     fn build(

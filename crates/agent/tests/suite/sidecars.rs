@@ -363,8 +363,7 @@ fn what_a_runtime_withholds_is_not_shown() {
         let execution = Execution::covering(
             Arc::clone(&room.backend),
             room.plan.clone(),
-            Arc::clone(&room.sources),
-            room.artifacts.clone(),
+            Some((Arc::clone(&room.sources), room.artifacts.clone())),
             Some(Arc::clone(&sidecars)),
         );
         let (place, spill) = (Arc::clone(&room.place), Arc::clone(&room.spill));

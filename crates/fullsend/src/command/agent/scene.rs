@@ -11,7 +11,7 @@ use fullsend_agent::budget::Limits;
 use fullsend_agent::engine::Opening;
 use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
-use fullsend_agent::gate::PromptRole;
+use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::manifest::RUN_MANIFEST_FILE;
 use fullsend_agent::prompt::{PromptParts, system_prompt};
 use fullsend_agent::report::PolicySnapshot;
@@ -228,9 +228,11 @@ impl Scene {
         let start_dir = recorded.map_or(&self.settings.start_dir, |recorded| &recorded.current_dir);
         let current_dir = CurrentDir::new(SandboxPath::absolute(start_dir)?);
         let sidecars = self.sidecars(store)?;
-        let (backend, sources) = (self.backend(sidecars.clone()).await?, self.sources.clone());
-        let root = self.artifact_root.clone();
-        let execution = Execution::covering(backend, self.session(), sources, root, sidecars);
+        let backend = self.backend(sidecars.clone()).await?;
+        // Whoever switches the rules off means all of them.
+        let covered = (self.settings.flow_mode != FlowMode::Disabled)
+            .then(|| (self.sources.clone(), self.artifact_root.clone()));
+        let execution = Execution::covering(backend, self.session(), covered, sidecars);
         let structured = self.structured()?;
         let active = recorded.into_iter().flat_map(|recorded| &recorded.skill_activations);
         let active: BTreeSet<String> =
