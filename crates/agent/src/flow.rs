@@ -20,7 +20,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub(crate) use self::arguments::Place;
-pub(crate) use self::handles::{Named, substitute, text_of};
+pub(crate) use self::handles::{Named, conceal, substitute, text_of};
 pub use self::inspect::INSPECT;
 pub(crate) use self::inspect::{Inspect, Look, refused, shown};
 pub(crate) use self::observation::{Seen, handle_for};

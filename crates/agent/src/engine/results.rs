@@ -36,14 +36,15 @@ impl Engine<'_> {
         basis: &Basis,
         pictures: &mut Pictures,
     ) -> Result<(), RunError> {
-        let Ready { call, tool, output_id, hidden, reveals, .. } = one;
+        let Ready { call, tool, output_id, hidden, texts, reveals, .. } = one;
         let spec = tool.spec();
         let mut output = made.result?;
         let artifact =
             self.parts.store.write_output(&output_id, spec.name, &output.record).map_err(ToolFault::from)?;
         let artifact = self.parts.store.artifacts().relative(&artifact);
         let failed = made.late || output.failure.is_some();
-        for row in &output.rows {
+        for row in &mut output.rows {
+            flow::conceal(row, &texts);
             self.parts.store.append(row)?;
         }
         if let Some(failure) = &output.failure {

@@ -356,8 +356,11 @@ impl PropTool {
             exit_code: None,
         });
         let images = if self.kind == Prop::View { vec![self.picture()] } else { Vec::new() };
-        let shown = Shown::default();
-        ToolOutput { record, model_view: None, label, images, failure, shown, rows: Vec::new() }
+        // Scripts of skills put their arguments on record, and so does this.
+        let execution = json!({"argv": ["sh", context.input]}).as_object().unwrap().clone();
+        let rows = if self.kind == Prop::Bash { vec![Row::SkillExecuted { execution }] } else { Vec::new() };
+        let shown = Shown { line: format!("{:?}", context.input), diff: None };
+        ToolOutput { record, model_view: None, label, images, failure, shown, rows }
     }
 
     fn picture(&self) -> AttachedImage {
