@@ -9,6 +9,7 @@
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
+//! * [`sources::Sources`]: where values come from: labels of files, commands, prompts, pages and skills
 //! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
@@ -30,6 +31,7 @@ pub mod gate;
 pub mod prompt;
 pub mod report;
 pub mod schema;
+pub mod sources;
 pub mod store;
 pub mod structured;
 mod summary;

@@ -29,6 +29,7 @@ mod suite {
     mod images;
     mod report;
     mod skill_script;
+    mod sources;
     mod store;
     mod structured;
     mod web_fetch;

@@ -96,6 +96,88 @@ impl Engine<'_> {
         basis: &Basis,
         pictures: &mut Pictures,
     ) -> Result<(), RunError> {
+        let mut ready = Vec::with_capacity(calls.len());
+        for call in calls {
+            (self.watch)(Event::CallBegan { call });
+            if let Some(one) = self.decide(turn, call, basis)? {
+                ready.push(one);
+            }
+        }
+        for one in ready.iter().filter(|one| one.settled.is_none()) {
+            let current = self.parts.current_dir.get();
+            self.parts.sources.before(one.tool.spec(), &one.input, &current, &one.label);
+        }
+        // What a call may do to files is on record before it is made.
+        self.keep_sources()?;
+        let left = self.parts.budget.time_left();
+        let run = |one: &mut Ready<'_>| {
+            let settled = one.settled.take();
+            let (tool, input, output_id) =
+                (one.tool.clone(), std::mem::take(&mut one.input), one.output_id.clone());
+            let label = one.label.clone();
+            async move {
+                if let Some(output) = settled {
+                    return Made { result: Ok(output), took_ms: 0, late: false };
+                }
+                let start = Instant::now();
+                let context = ToolCallContext { output_id: &output_id, input: &input, label: &label };
+                let result = tokio::time::timeout(left, tool.call(context)).await;
+                let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+                match result {
+                    Ok(result) => Made { result, took_ms, late: false },
+                    Err(_elapsed) => Made { result: Ok(out_of_time(&output_id)), took_ms, late: true },
+                }
+            }
+        };
+        let made = if let [one] = ready.as_mut_slice() {
+            vec![run(one).await]
+        } else {
+            join_all(ready.iter_mut().map(run)).await
+        };
+        for (one, made) in ready.into_iter().zip(made) {
+            self.answer_call(turn, one, made, basis, pictures)?;
+        }
+        Ok(())
+    }
+
+    /// Decides about a call; one that may not be made is answered at once.
+    fn decide<'a>(
+        &mut self,
+        turn: u64,
+        call: &'a ToolCall,
+        basis: &Basis,
+    ) -> Result<Option<Ready<'a>>, RunError> {
+        let (tool, input) = match self.parts.toolbox.prepare(call) {
+            Ok(Prepared { tool, input }) => (tool, input),
+            Err(rejection) => {
+                self.reject(turn, call, &rejection)?;
+                return Ok(None);
+            }
+        };
+        let (name, effect) = (tool.spec().name, tool.spec().effect);
+        let named = self.keeper.named(name, &input, &self.labels);
+        let now = self.parts.store.clock().now();
+        let judgement = self.keeper.judge(tool.spec(), &input, &named, basis, now);
+        let summary = crate::summary::of(name, &input);
+        self.record_decision(call, name, Some(effect), &judgement, Some(summary.clone()))?;
+        if judgement.verdict == Verdict::Denied {
+            self.deny(turn, call, name, &judgement, summary)?;
+            return Ok(None);
+        }
+        let output_id = self.parts.store.next_output_id(name);
+        self.note(Row::CallStarted {
+            call_id: call.id.clone(),
+            tool: name.to_owned(),
+            output_id: output_id.clone(),
+            effect,
+            input: summary.clone(),
+            grants: judgement.flow.as_ref().map(|flow| flow.grants.clone()).unwrap_or_default(),
+        })?;
+        if judgement.verdict == Verdict::Warned {
+            self.warn(call, name, &judgement, summary)?;
+        }
+        let hidden = named.label();
+        let label = hidden.as_ref().map_or_else(|| basis.label.clone(), |hidden| basis.label.join(hidden));
         let mut ready = Ready {
             call,
             tool,

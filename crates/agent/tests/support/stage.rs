@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::gate::{FlowMode, PromptRole};
+use fullsend_agent::sources::{Provenance, Sources};
 use fullsend_agent::store::{
     KeptMessage, PolicyDecision, PolicyEvent, Recorded, RecordedSettings, Row, RunStore,
 };
@@ -85,7 +86,7 @@ impl Stage {
         self.root.join("runs/run-1")
     }
 
-    fn parts(&self, store: RunStore, budget: Budget) -> RunParts {
+    fn parts(&self, store: RunStore, budget: Budget, facts: &[Provenance]) -> RunParts {
         let workspace = Workspace::open(&WorkspacePlan {
             root: &self.root.join("work"),
             access: Access::Writable,
@@ -99,7 +100,9 @@ impl Stage {
             let prop = kind.tool(self.policy.clone(), self.made.clone(), artifacts.clone());
             toolbox.add(Arc::new(prop), true).unwrap();
         }
-        let policy = Arc::new(self.policy.clone());
+        let (policy, workspace) = (Arc::new(self.policy.clone()), Arc::new(workspace.unwrap()));
+        let hosts = self.network.then(|| "internal.example".to_owned()).into_iter().collect();
+        let sources = Sources::new(policy.clone(), workspace.clone()).with_hosts(&hosts);
         RunParts {
             model: Arc::new(Scripted(self.script.clone())),
             model_name: "scripted".to_owned(),
@@ -107,10 +110,9 @@ impl Stage {
             store,
             mode: self.mode,
             role: self.role,
-            inputs: policy.clone(),
             policy,
-            network: self.network,
-            workspace: Arc::new(workspace.unwrap()),
+            sources: Arc::new(sources.recalling(facts)),
+            workspace,
             budget,
             structured: None,
             current_dir: CurrentDir::default(),
@@ -127,7 +129,7 @@ impl Stage {
         );
         let limits = Limits { turns: 50, ..Limits::default() };
         let budget = Budget::new(limits, 0, Usage::default(), 0, std::time::Duration::ZERO);
-        let parts = self.parts(store.unwrap(), budget);
+        let parts = self.parts(store.unwrap(), budget, &[]);
         let commanded = self.role == PromptRole::DirectCommand;
         let say = |kept, label| Opening { kept, label, rows: Vec::new() };
         let prompt = KeptMessage::User { content: "Do it.".to_owned(), image_attachments: Vec::new() };
@@ -147,7 +149,7 @@ impl Stage {
         let turns = u32::try_from(recorded.turns).unwrap();
         let limits = Limits { turns: 50, ..Limits::default() };
         let budget = Budget::new(limits, turns, Usage::default(), 0, std::time::Duration::ZERO);
-        let parts = self.parts(store, budget);
+        let parts = self.parts(store, budget, &recorded.provenance);
         let mut watch = |_: fullsend_agent::event::Event<'_>| {};
         self.finish(Engine::resume(parts, recorded, &self.settings(), Vec::new(), &mut watch).unwrap())
     }
