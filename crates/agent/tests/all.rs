@@ -8,14 +8,20 @@
 )]
 
 mod support {
+    pub(crate) mod browser;
     pub(crate) mod caller;
+    pub(crate) mod chromium;
     pub(crate) mod desk;
+    pub(crate) mod directories;
     pub(crate) mod room;
     pub(crate) mod stage;
 }
 
 mod suite {
     mod bash;
+    mod browser_chromium;
+    mod browser_hostile;
+    mod browser_inputs;
     mod execution;
     mod file_attacks;
     mod file_edits;
@@ -27,7 +33,11 @@ mod suite {
     mod flow_results;
     mod flow_resume;
     mod images;
+    mod policy_snapshot;
+    mod prompt_slot;
     mod report;
+    mod run_manifest;
+    mod sidecars;
     mod skill_script;
     mod sources;
     mod store;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fullsend_agent::execution::{Directories, Execution, SessionPlan, Whereabouts as _};
+use fullsend_agent::execution::{Execution, SessionPlan, Whereabouts as _};
 use fullsend_agent::tools::{Bash, BashLimits};
 use serde_json::json;
 
+use crate::support::directories::Directories;
 use crate::support::room::{Room, expect_gone, in_rooms, open_files, status};
 
 in_rooms![
@@ -280,7 +281,7 @@ async fn a_fork_bomb_ends(room: &Room) {
         ..room.plan.clone()
     };
     let execution = Execution::start(Arc::clone(&room.backend), plan.clone()).await.unwrap();
-    let place = Arc::new(Directories::new(plan.roots(), "/workspace"));
+    let place = Arc::new(Directories::new(&plan));
     let (spill, sources) = (Arc::clone(&room.spill), Arc::clone(&room.sources));
     let bash = Bash::new(execution.clone(), place, spill as _, BashLimits::default(), sources);
     let bomb = json!({ "command": "f() { f | f & }; f; while :; do :; done", "timeoutMs": 2000 });

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use fullsend_agent::execution::{Directories, Execution, SessionPlan, Spill, WORKSPACE, Whereabouts};
+use fullsend_agent::execution::{Execution, SessionPlan, Spill, Whereabouts};
 use fullsend_agent::sources::Sources;
 use fullsend_agent::tools::{Bash, BashLimits};
 use fullsend_agent::workspace::{Access, Workspace, WorkspacePlan};
@@ -18,6 +18,8 @@ use fullsend_sandbox::{
 };
 use fullsend_testkit::declare_skip;
 use serde_json::{Map, Value};
+
+use crate::support::directories::Directories;
 
 /// After this a test counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -110,8 +112,9 @@ impl Room {
         });
         let sources = Arc::new(Sources::new(Arc::new(Policy::default()), Arc::new(opened.unwrap())));
         let covered = Arc::clone(&sources);
-        let execution = Execution::covering(Arc::clone(&backend), plan.clone(), covered, artifacts.clone());
-        let place = Arc::new(Directories::new(plan.roots(), WORKSPACE));
+        let execution =
+            Execution::covering(Arc::clone(&backend), plan.clone(), covered, artifacts.clone(), None);
+        let place = Arc::new(Directories::new(&plan));
         let spill = Arc::new(Files(artifacts.clone()));
         let bash = Bash::new(
             execution.clone(),
