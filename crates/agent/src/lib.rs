@@ -8,6 +8,7 @@
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
+//! * [`subagent::Delegate`]: the tool that gives work to a run of its own
 //! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
@@ -30,6 +31,7 @@ pub mod report;
 pub mod schema;
 pub mod store;
 pub mod structured;
+pub mod subagent;
 mod summary;
 pub mod tool;
 pub mod toolbox;
@@ -38,7 +40,7 @@ pub mod wiring;
 pub mod workspace;
 
 pub use tool::{
-    AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput,
-    ToolSpec,
+    AttachedImage, BadArgument, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault,
+    ToolOutput, ToolSpec,
 };
 pub use workspace::Workspace;

@@ -5,6 +5,7 @@
 
 mod account;
 mod activity;
+mod digest;
 mod failures;
 mod manifest;
 mod state;
@@ -14,6 +15,7 @@ use fullsend_guard::Checks;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub(crate) use digest::of_child;
 pub use manifest::{Difference, FileEntry, Manifest};
 
 use self::account::Account;

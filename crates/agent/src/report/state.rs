@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::account::{Account, Status};
 use super::{POLICY_TRACE, RUN_REPORT, TRANSCRIPT};
 use crate::gate::FlowMode;
-use crate::store::{RecordedSettings, RunId, TerminalReason, ToolResultRef};
+use crate::store::{RecordedSettings, RunId, SubagentRun, TerminalReason, ToolResultRef};
 
 /// How a run stands. Between two calls it is running.
 #[derive(Debug, Serialize)]
@@ -38,6 +38,8 @@ pub(super) struct RunState<'a> {
     failure_records: &'a [Value],
     #[serde(skip_serializing_if = "Option::is_none")]
     primary_failure: Option<&'a Value>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    subagent_runs: &'a [&'a SubagentRun],
 }
 
 impl Account<'_> {
@@ -66,6 +68,7 @@ impl Account<'_> {
             tool_outputs: self.tool_outputs(),
             failure_records: self.failures.records(),
             primary_failure: self.failures.primary(),
+            subagent_runs: &self.subagents,
         }
     }
 }

@@ -116,10 +116,6 @@ impl Journal {
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         self.file.sync_data().map_err(|error| failed("write", &self.path, error))
     }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// What a journal has.
@@ -171,7 +167,7 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     "started",
     "resumed",
     "label",
@@ -188,6 +184,7 @@ const KINDS: [&str; 17] = [
     "skill_activated",
     "skill_read",
     "skill_executed",
+    "subagent",
     "ended",
 ];
 

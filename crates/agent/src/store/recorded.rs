@@ -2,7 +2,7 @@
 
 mod calls;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fullsend_flow::{LabelId, LabelTable};
@@ -19,6 +19,7 @@ use super::message::KeptMessage;
 use super::row::{Ending, Row};
 use super::run_id::RunId;
 use super::settings::RecordedSettings;
+use super::subagent::{SubagentRun, SubagentStatus};
 use super::usage;
 use super::{open_run, run_dir_of};
 
@@ -66,6 +67,13 @@ pub struct Recorded {
     pub dangling: Vec<DanglingCall>,
     /// The skills in use: entries of `skill-activations.json`.
     pub skill_activations: Vec<Map<String, Value>>,
+    /// The runs that this one started, each as it stands.
+    pub subagents: Vec<SubagentRun>,
+    /// Those of them that were under way when a process was killed, and are not on record as interrupted yet. Only known when a
+    /// run is opened to go on with it: nobody else can tell a run that is under way from one that was killed.
+    pub killed: Vec<SubagentRun>,
+    /// How many calls that start one were begun.
+    pub delegated: u64,
     /// How the run ended, if it did.
     pub ended: Option<Ending>,
     /// How often it was resumed.
@@ -87,9 +95,26 @@ impl Recorded {
     }
 }
 
+impl SubagentRun {
+    /// What can be said of a run that was ended with the one that started it: its own record tells what it has used.
+    pub(crate) fn interrupted(&self, artifact_root: &Path) -> Self {
+        let mut run = Self { status: SubagentStatus::Interrupted, ..self.clone() };
+        // A directory that is gone, or was never made, has nothing to say.
+        if let Ok(recorded) = Recorded::read(&artifact_root.join(self.child_run_id.as_str())) {
+            run.model_turns = recorded.turns;
+            run.usage = Usage { cost_usd: recorded.spent_usd, ..recorded.usage };
+            run.output_bytes = recorded.output_bytes;
+            run.terminal_reason = recorded.ended.map(|ending| ending.terminal_reason);
+        }
+        run
+    }
+}
+
 /// A journal as it is read.
 #[derive(Debug, Default)]
 pub(super) struct Fold {
+    /// Where the runs are that this one started, if they are to be asked what they have used.
+    artifact_root: Option<PathBuf>,
     so_far: Option<Recorded>,
     usages: Vec<Usage>,
     asked: Asked,
@@ -98,6 +123,11 @@ pub(super) struct Fold {
 }
 
 impl Fold {
+    /// For a run whose children, if there are any, are not under way.
+    pub(super) fn beside(artifact_root: Option<&Path>) -> Self {
+        Self { artifact_root: artifact_root.map(Path::to_owned), ..Self::default() }
+    }
+
     /// Adds a row; the error says what is wrong with it in its place.
     pub(super) fn add(&mut self, entry: Entry) -> Result<(), String> {
         match (&mut self.so_far, entry.row) {
@@ -125,12 +155,31 @@ impl Fold {
 
     /// What the rows say together; none when there were none.
     pub(super) fn finish(self, cut_bytes: u64) -> Option<Recorded> {
-        let recorded = self.so_far?;
-        let usage = usage::sum(&self.usages);
-        let costs = self.usages.iter().filter_map(|usage| usage.cost_usd);
+        let mut recorded = self.so_far?;
+        if let Some(root) = &self.artifact_root {
+            let under_way = |run: &&mut SubagentRun| run.status == SubagentStatus::Running;
+            for run in recorded.subagents.iter_mut().filter(under_way) {
+                *run = run.interrupted(root);
+                recorded.killed.push(run.clone());
+            }
+        }
+        let usages: Vec<Usage> =
+            self.usages.into_iter().chain(recorded.subagents.iter().map(|run| run.usage)).collect();
+        let usage = usage::sum(&usages);
+        let costs = usages.iter().filter_map(|usage| usage.cost_usd);
         let spent_usd = costs.fold(None, |sum: Option<f64>, cost| Some(sum.unwrap_or_default() + cost));
         let active = recorded.active + between(&self.part);
-        Some(Recorded { usage, spent_usd, active, dangling: self.asked.dangling(), cut_bytes, ..recorded })
+        let of_children = recorded.subagents.iter().map(|run| run.output_bytes);
+        let output_bytes = of_children.fold(recorded.output_bytes, u64::saturating_add);
+        Some(Recorded {
+            usage,
+            spent_usd,
+            output_bytes,
+            active,
+            dangling: self.asked.dangling(),
+            cut_bytes,
+            ..recorded
+        })
     }
 }
 
@@ -151,6 +200,9 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         calls: 0,
         dangling: Vec::new(),
         skill_activations: Vec::new(),
+        subagents: Vec::new(),
+        killed: Vec::new(),
+        delegated: 0,
         ended: None,
         resumed: 0,
         cut_bytes: 0,
@@ -178,8 +230,9 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
             recorded.messages.push(KeptTurn { turn, label, message });
         }
         Row::Opened => recorded.opened = true,
-        Row::CallStarted { output_id, .. } => {
+        Row::CallStarted { output_id, tool, .. } => {
             recorded.calls += 1;
+            recorded.delegated += u64::from(tool == crate::subagent::NAME);
             used(recorded, &output_id);
         }
         Row::CallFinished(finished) => {
@@ -189,6 +242,10 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         }
         Row::Cwd { path } => recorded.current_dir = path,
         Row::SkillActivated { activation } => recorded.skill_activations.push(activation),
+        Row::Subagent(run) => {
+            recorded.subagents.retain(|known| known.child_run_id != run.child_run_id);
+            recorded.subagents.push(*run);
+        }
         Row::Ended(ending) => recorded.ended = Some(ending),
         Row::ModelAttempt { .. }
         | Row::Usage { .. }

@@ -10,6 +10,7 @@ use super::message::KeptMessage;
 use super::policy::{PolicyDecision, PolicyEvent};
 use super::run_id::RunId;
 use super::settings::RecordedSettings;
+use super::subagent::SubagentRun;
 use crate::tool::Effect;
 
 /// One thing that happened, or is about to. Every row is written before what it announces.
@@ -105,6 +106,8 @@ pub enum Row {
         /// The entry.
         execution: Map<String, Value>,
     },
+    /// A run that this one started, and how it stands; a later row about the same run replaces this one.
+    Subagent(Box<SubagentRun>),
     /// The run is over, until somebody resumes it.
     Ended(Ending),
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 /// Tools that may be named.
-pub(crate) const TOOLS: [&str; 11] = [
+pub(crate) const TOOLS: [&str; 12] = [
     "bash",
     "read_file",
     "view_image",
@@ -17,6 +17,7 @@ pub(crate) const TOOLS: [&str; 11] = [
     "write_file",
     "list_files",
     "search_files",
+    "delegate_task",
 ];
 
 #[derive(Debug, Args)]
@@ -108,6 +109,9 @@ pub(crate) struct ModelArgs {
     /// Play a script of a model's turns instead of asking a gateway
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) replay: Option<PathBuf>,
+    /// The model of subagents that search the web, as the gateway names it [default: gemini-3.5-flash]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) web_search_model: Option<String>,
     /// Prices in US dollars for a million tokens: `INPUT,OUTPUT` or `INPUT,CACHED,OUTPUT`
     #[arg(long, value_name = "PRICES")]
     pub(crate) prices: Option<String>,
@@ -119,6 +123,9 @@ pub(crate) struct PermissionArgs {
     /// A tool the model may call; by default all but `web_fetch` and `run_skill_script`
     #[arg(long, value_name = "TOOL", value_parser = TOOLS)]
     pub(crate) allow_tool: Vec<String>,
+    /// What a subagent may be: its tools are those of the profile [default: `default`, unless `--allow-tool` is given]
+    #[arg(long, value_name = "PROFILE", value_parser = ["default", "web_fetch", "web_search"])]
+    pub(crate) allow_subagent_profile: Vec<String>,
     /// How strictly the rules of information flow are applied
     #[arg(long, value_name = "MODE")]
     pub(crate) cfc_enforcement_mode: Option<String>,

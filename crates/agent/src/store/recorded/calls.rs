@@ -121,6 +121,7 @@ impl Asked {
             | Row::SkillActivated { .. }
             | Row::SkillRead { .. }
             | Row::SkillExecuted { .. }
+            | Row::Subagent(_)
             | Row::Ended(_) => {}
         }
     }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::store::{MountAccess, RecordedSettings, RunStore};
+use fullsend_agent::subagent::{self, Profile};
 use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
 use fullsend_skills::AllowedScript;
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub(super) struct Wanted {
     pub(super) runtime: Option<String>,
     pub(super) hosts: BTreeSet<String>,
     pub(super) tools: BTreeSet<String>,
+    pub(super) profiles: Vec<Profile>,
+    pub(super) search_model: String,
     pub(super) scripts: Vec<AllowedScript>,
     pub(super) mode: FlowMode,
     pub(super) role: PromptRole,
@@ -71,6 +74,8 @@ impl Wanted {
             runtime: option(&place.sandbox_docker_runtime, "SANDBOX_DOCKER_RUNTIME"),
             hosts: place.allow_host.iter().cloned().collect(),
             tools: tools_of(args),
+            profiles: profiles_of(args)?,
+            search_model: search_model_of(args),
             scripts: args
                 .skills
                 .allow_skill_script
@@ -140,6 +145,11 @@ impl Wanted {
             runtime: place.sandbox_docker_runtime.clone(),
             hosts: asked_or(&place.allow_host, &recorded.sandbox.network_hosts),
             tools: asked_or(&args.permission.allow_tool, &recorded.tools),
+            profiles: asked_or(&args.permission.allow_subagent_profile, &recorded.subagent_profiles)
+                .iter()
+                .filter_map(|name| Profile::named(name))
+                .collect(),
+            search_model: search_model_of(args),
             scripts,
             mode: asked_mode.unwrap_or(recorded.flow_mode),
             role: recorded.prompt_role,
@@ -176,6 +186,31 @@ fn tools_of(args: &AgentExecArgs) -> BTreeSet<String> {
         return usual.map(str::to_owned).collect();
     }
     given.iter().cloned().collect()
+}
+
+/// What subagents may be. A run that may use only some tools has none unless they are asked for.
+fn profiles_of(args: &AgentExecArgs) -> Result<Vec<Profile>> {
+    let (asked, tools) = (&args.permission.allow_subagent_profile, &args.permission.allow_tool);
+    if asked.is_empty() {
+        return Ok(if tools.is_empty() { vec![Profile::Default] } else { Vec::new() });
+    }
+    ensure!(
+        tools.is_empty() || tools.iter().any(|tool| tool == subagent::NAME),
+        Advice::new(
+            "`--allow-subagent-profile` is of no use without the tool that starts subagents",
+            format!("add `--allow-tool {}`, or leave the profile out", subagent::NAME)
+        )
+    );
+    let mut profiles: Vec<Profile> = asked.iter().filter_map(|name| Profile::named(name)).collect();
+    profiles.sort_unstable();
+    profiles.dedup();
+    Ok(profiles)
+}
+
+fn search_model_of(args: &AgentExecArgs) -> String {
+    let of_environment = || environment::agent_option("WEB_SEARCH_MODEL").map(|(_, value)| value);
+    let named = args.model.web_search_model.clone().or_else(of_environment);
+    named.unwrap_or_else(|| subagent::SEARCH_MODEL.to_owned())
 }
 
 fn role_of(name: PromptRoleName) -> PromptRole {
