@@ -18,8 +18,11 @@ use serde_json::{Value, json};
 use crate::Setting;
 
 /// How many turns with a command.
-const TURNS: [usize; 4] = [10, 100, 400, 500];
-const MOST_RUNS: u32 = 3;
+const TURNS: usize = 500;
+/// The turns that are compared: early ones, and late ones, in which the conversation is long.
+const EARLY: (usize, usize) = (10, 100);
+const LATE: (usize, usize) = (400, 500);
+const MOST_RUNS: u32 = 5;
 /// What the fastest agent of its kind takes for a turn, in milliseconds of processor time: measured on the same work with the
 /// same gateway, 10 to 100 turns.
 const FASTEST_PEER_MS: f64 = 12.3;
@@ -27,101 +30,111 @@ const FASTEST_PEER_MS: f64 = 12.3;
 pub(crate) const FLOOR: &str = "--floor-of-turns";
 
 /// What a run used.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Used {
-    cpu: Duration,
+    /// Up to each request.
+    cpu: Vec<Duration>,
+    total: Duration,
     wall: Duration,
     rss_kb: u64,
     first_request: Duration,
 }
 
-/// Measures both and prints the table.
+impl Used {
+    /// Milliseconds of a turn between these two requests.
+    fn turn(&self, (from, to): (usize, usize)) -> f64 {
+        let at = |index: usize| self.cpu.get(index).map_or(0.0, Duration::as_secs_f64);
+        (at(to) - at(from)) * 1000.0 / (to - from) as f64
+    }
+}
+
+/// Measures both in turn and prints the table.
 pub(crate) fn run(setting: &Setting) -> Result<()> {
-    let runs = setting.runs.min(MOST_RUNS);
-    let mut rows: Vec<(&str, Vec<Used>)> = Vec::new();
     let this = std::env::current_exe()?;
-    let floor = |turns| {
-        measure(turns, runs, |url, _| {
-            let mut command = Command::new(&this);
-            command.args([FLOOR, url]);
-            command
-        })
+    let floor = |url: &str, _: &Path| {
+        let mut command = Command::new(&this);
+        command.args([FLOOR, url]);
+        command
     };
-    let agent = |turns| {
-        measure(turns, runs, |url, directory| {
-            let mut command = Command::new(&setting.fullsend);
-            command.args(["exec", "--prompt", "count", "--output-mode", "batch", "--model", "mock"]);
-            command.args(["--gateway-auth-mode", "none", "--gateway-base-url", url]);
-            command.args(["--max-model-turns", "1000", "--workspace"]).arg(directory);
-            command
-        })
+    let agent = |url: &str, directory: &Path| {
+        let mut command = Command::new(&setting.fullsend);
+        command.args(["exec", "--prompt", "count", "--output-mode", "batch", "--model", "mock"]);
+        command.args(["--gateway-auth-mode", "none", "--gateway-base-url", url]);
+        command.args(["--max-model-turns", "1000", "--workspace"]).arg(directory);
+        command
     };
-    rows.push(("floor", TURNS.iter().map(|turns| floor(*turns)).collect::<Result<_>>()?));
-    rows.push(("fullsend exec", TURNS.iter().map(|turns| agent(*turns)).collect::<Result<_>>()?));
-    print(&rows);
+    let (mut floors, mut agents) = (Vec::new(), Vec::new());
+    for _ in 0..setting.runs.min(MOST_RUNS) {
+        floors.push(once(&floor)?);
+        agents.push(once(&agent)?);
+    }
+    print(&floors, &agents);
     Ok(())
 }
 
-fn print(rows: &[(&str, Vec<Used>)]) {
+/// Ratios are those of the middle, over pairs of runs one after the other.
+fn print(floors: &[Used], agents: &[Used]) {
     println!(
-        "{:<16} {:>10} {:>10} {:>10} {:>12} {:>12} {:>8} {:>12} {:>10}",
-        "", "CPU s 10", "100", "500", "ms 10→100", "ms 400→500", "RSS MB", "1st req ms", "wall s 500"
+        "{} runs of {TURNS} turns each, medians   CPU ms of a turn: 10 to 100, 400 to 500   CPU s   wall s   RSS MB   1st request ms",
+        agents.len()
     );
-    let mut turn = Vec::new();
-    for (name, used) in rows {
-        let [ten, hundred, four, five] = used.as_slice() else { continue };
-        let each = |from: &Used, to: &Used, turns: f64| {
-            (to.cpu.as_secs_f64() - from.cpu.as_secs_f64()) * 1000.0 / turns
-        };
-        let (early, late) = (each(ten, hundred, 90.0), each(four, five, 100.0));
+    for (name, used) in [("floor", floors), ("fullsend exec", agents)] {
+        let of = |value: &dyn Fn(&Used) -> f64| middle(used.iter().map(value));
         println!(
-            "{name:<16} {:>10.3} {:>10.3} {:>10.3} {early:>12.2} {late:>12.2} {:>8.1} {:>12.1} {:>10.2}",
-            ten.cpu.as_secs_f64(),
-            hundred.cpu.as_secs_f64(),
-            five.cpu.as_secs_f64(),
-            five.rss_kb as f64 / 1024.0,
-            ten.first_request.as_secs_f64() * 1000.0,
-            five.wall.as_secs_f64(),
-        );
-        turn.push((early, late));
-    }
-    if let [(floor, _), (early, late)] = turn.as_slice() {
-        println!("{:<16} {:.2}x the floor, 10→100 turns", "ratio", early / floor);
-        println!("{:<16} {:.2}x late turns to early ones", "", late / early);
-        println!(
-            "{:<16} 1/{:.1} of the fastest peer ({FASTEST_PEER_MS} ms a turn)",
-            "",
-            FASTEST_PEER_MS / early
+            "{name:<36} {:>26.2} {:>12.2} {:>11.2} {:>8.2} {:>8.1} {:>16.1}",
+            of(&|used| used.turn(EARLY)),
+            of(&|used| used.turn(LATE)),
+            of(&|used| used.total.as_secs_f64()),
+            of(&|used| used.wall.as_secs_f64()),
+            of(&|used| used.rss_kb as f64 / 1024.0),
+            of(&|used| used.first_request.as_secs_f64() * 1000.0),
         );
     }
+    let pairs = || floors.iter().zip(agents);
+    println!(
+        "{:<16} {:.2}x the floor early, {:.2}x late",
+        "ratio",
+        middle(pairs().map(|(floor, agent)| agent.turn(EARLY) / floor.turn(EARLY))),
+        middle(pairs().map(|(floor, agent)| agent.turn(LATE) / floor.turn(LATE))),
+    );
+    let growth = |used: &[Used]| middle(used.iter().map(|used| used.turn(LATE) / used.turn(EARLY)));
+    println!(
+        "{:<16} {:.2}x late turns to early ones (the floor: {:.2}x)",
+        "",
+        growth(agents),
+        growth(floors)
+    );
+    let early = middle(agents.iter().map(|used| used.turn(EARLY)));
+    println!("{:<16} 1/{:.1} of the fastest peer ({FASTEST_PEER_MS} ms a turn)", "", FASTEST_PEER_MS / early);
 }
 
-/// The middle of several runs.
-fn measure(turns: usize, runs: u32, command: impl Fn(&str, &Path) -> Command) -> Result<Used> {
-    let mut used = (0..runs).map(|_| once(turns, &command)).collect::<Result<Vec<_>>>()?;
-    used.sort_unstable_by_key(|used| used.cpu);
-    used.get(used.len() / 2).copied().context("no run")
+fn middle(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Answers like [`ShellTurns`], and remembers when it was first asked.
+/// Answers like [`ShellTurns`], and takes down what was used up to each request.
 struct Stopwatch {
     turns: ShellTurns,
-    first: Arc<Mutex<Option<Instant>>>,
+    meter: Arc<Meter>,
+    seen: Arc<Mutex<Vec<(Instant, Duration)>>>,
 }
 
 impl GatewayScript for Stopwatch {
     fn reply(&self, request: &GatewayRequest) -> GatewayReply {
-        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+        let used = self.meter.read().unwrap_or_default();
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), used));
         self.turns.reply(request)
     }
 }
 
-fn once(turns: usize, command: &impl Fn(&str, &Path) -> Command) -> Result<Used> {
-    let first = Arc::new(Mutex::new(None));
-    let gateway = ScriptedGateway::start(Stopwatch { turns: ShellTurns::new(turns), first: first.clone() });
+fn once(command: &impl Fn(&str, &Path) -> Command) -> Result<Used> {
+    let (meter, seen) = (Arc::new(Meter::new()?), Arc::new(Mutex::new(Vec::new())));
+    let watch = Stopwatch { turns: ShellTurns::new(TURNS), meter: meter.clone(), seen: seen.clone() };
+    let gateway = ScriptedGateway::start(watch);
     let directory = tempfile::tempdir()?;
     let start = Instant::now();
-    let meter = Meter::new()?;
     let mut child = meter
         .wrap(&command(&gateway.url(), directory.path()))
         .stdout(Stdio::piped())
@@ -142,10 +155,13 @@ fn once(turns: usize, command: &impl Fn(&str, &Path) -> Command) -> Result<Used>
     child.stderr.take().context("no output")?.read_to_string(&mut stderr)?;
     let status = child.wait()?;
     let wall = start.elapsed();
-    let peak = watcher.join().unwrap_or_default();
+    let rss_kb = watcher.join().unwrap_or_default();
     ensure!(status.success() && stdout.trim() == "done", "the run failed ({status}): {stdout}{stderr}");
-    let first = first.lock().unwrap_or_else(PoisonError::into_inner).context("no request was made")?;
-    Ok(Used { cpu: meter.read()?, wall, rss_kb: peak, first_request: first.duration_since(start) })
+    let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+    let first_request = seen.first().context("no request was made")?.0.duration_since(start);
+    ensure!(seen.len() > LATE.1, "only {} requests were made", seen.len());
+    let cpu = seen.into_iter().map(|(_, used)| used).collect();
+    Ok(Used { cpu, total: meter.read()?, wall, rss_kb, first_request })
 }
 
 /// The most memory a process has had, as long as it has not ended.

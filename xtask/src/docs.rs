@@ -45,6 +45,10 @@ const PAGES: &[(&str, Source)] = &[
         "docs/sandbox-policy-reference.md",
         Source::Output(&["harness", "schema", "--kind", "sandbox-policy", "--format", "markdown"]),
     ),
+    (
+        "docs/flow-policy-reference.md",
+        Source::Output(&["harness", "schema", "--kind", "flow-policy", "--format", "markdown"]),
+    ),
     ("docs/security-matrix.md", Source::Output(&["hook", "matrix", "--format", "markdown"])),
     ("docs/lint-rules.md", Source::Output(&["harness", "rules", "--format", "markdown"])),
     ("docs/scan-rules.md", Source::Output(&["scan", "rules", "--format", "markdown"])),

@@ -21,7 +21,7 @@ const ALLOWED: &[Row] = &[
     ("fullsend-model", &["fullsend-fetch", "fullsend-yaml"]),
     ("fullsend-skills", &["fullsend-origin", "fullsend-yaml"]),
     ("fullsend-guard", &["fullsend-origin", "fullsend-yaml"]),
-    ("fullsend-harness", &["fullsend-origin", "fullsend-yaml"]),
+    ("fullsend-harness", &["fullsend-flow", "fullsend-origin", "fullsend-yaml"]),
     ("fullsend-sandbox-init", &[]),
     ("fullsend-sandbox", &["fullsend-origin", "fullsend-sandbox-init"]),
     (

@@ -7,6 +7,8 @@
 //! * [`Policy`]: where values come from, where they may go, and which exceptions the operator makes
 //! * [`decide`]: whether a call may be made
 //! * [`LabelTable`]: labels by number, so that a long conversation stores and joins them cheaply
+//! * [`release::release`]: the part of an untrusted value that may be shown, and its price in a [`leak_budget`]
+//! * [`shape`]: what may be told about a value that is not shown
 //!
 //! # Invariants
 //!
@@ -23,9 +25,13 @@ mod bound;
 mod decide;
 mod grant;
 mod label;
+pub mod leak_budget;
 mod mode;
 mod pattern;
+mod pointer;
 mod policy;
+pub mod release;
+pub mod shape;
 mod table;
 mod trust;
 

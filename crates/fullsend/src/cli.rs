@@ -331,6 +331,8 @@ pub(crate) enum SchemaKind {
     Provider,
     /// The policy file of `fullsend sandbox`
     SandboxPolicy,
+    /// The rules of information flow: the file of `--flow-policy`, and `flow` in a harness
+    FlowPolicy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

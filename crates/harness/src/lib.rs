@@ -11,13 +11,15 @@
 //! What it does not do: fetch anything, run anything, or print.
 //!
 //! Layout: `value` (kinds of value), `schema` (documents), `library` (reading), `agent` (definitions of agents), `compose`
-//! (bases, overlays), `resources` (what a harness names), `config`, `lint`, `show`, `reference` (schemas), `expand`
+//! (bases, overlays), `resources` (what a harness names), `config`, `flow` (flow rules
+//! as a policy), `lint`, `show`, `reference` (schemas), `expand`
 //! (`${VAR}`), `path`, `workspace`.
 
 mod agent;
 pub mod compose;
 pub mod config;
 pub mod expand;
+mod flow;
 mod library;
 mod lint;
 mod localize;

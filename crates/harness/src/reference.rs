@@ -5,7 +5,7 @@ mod markdown;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
-use crate::schema::{AgentDefinition, ConfigFile, HarnessFile, ProviderDefinition, SandboxPolicy};
+use crate::schema::{AgentDefinition, ConfigFile, FlowRules, HarnessFile, ProviderDefinition, SandboxPolicy};
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub enum DocumentKind {
     Provider,
     /// The policy file of a sandbox.
     SandboxPolicy,
+    /// The rules of information flow.
+    FlowPolicy,
 }
 
 impl DocumentKind {
@@ -30,6 +32,7 @@ impl DocumentKind {
             DocumentKind::Agent => "Agent definition",
             DocumentKind::Provider => "Provider definition",
             DocumentKind::SandboxPolicy => "Sandbox policy",
+            DocumentKind::FlowPolicy => "Flow policy",
         }
     }
 }
@@ -44,6 +47,7 @@ pub fn json_schema(kind: DocumentKind) -> Value {
         DocumentKind::Agent => generator.into_root_schema_for::<AgentDefinition>(),
         DocumentKind::Provider => generator.into_root_schema_for::<ProviderDefinition>(),
         DocumentKind::SandboxPolicy => generator.into_root_schema_for::<SandboxPolicy>(),
+        DocumentKind::FlowPolicy => generator.into_root_schema_for::<FlowRules>(),
     };
     let mut schema = schema.to_value();
     accept_any_scalar(&mut schema);

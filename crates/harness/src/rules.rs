@@ -83,6 +83,10 @@ fullsend_yaml::rules! {
     FETCHES_WITHOUT_FETCH = Error "runtime-fetches-without-fetch",
         "A number of fetches means nothing when fetching is not allowed.",
         "add `allow_runtime_fetch: true`, or remove `max_runtime_fetches`";
+    /// A flow rule that says nothing, or too much.
+    FLOW_RULE = Error "flow-rule",
+        "A flow rule speaks of one kind of place and says something about it; exceptions have names of their own.",
+        "name one kind of place in each rule, and say `trust` or `readers`";
     /// A path that leaves the fullsend directory.
     OUTSIDE = Error "outside-fullsend-directory",
         "Relative paths stay inside the fullsend directory.",

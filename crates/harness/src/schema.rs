@@ -1,8 +1,9 @@
-//! The documents: every key of harness files, configuration, agent definitions, providers, profiles and
-//! sandbox policies as typed records.
+//! The documents: every key of harness files, configuration, agent definitions, providers, profiles,
+//! sandbox policies and flow rules as typed records.
 
 mod agent;
 mod config;
+mod flow;
 mod forge;
 mod harness;
 mod provider;
@@ -15,6 +16,7 @@ pub use config::{
     AgentEntry, AllowTargets, ConfigFile, CreateIssues, Defaults, Dispatch, ForgeHost, Inference, OrgConfig,
     PrivateHost, RepoConfig, RepoSettings,
 };
+pub use flow::{FlowClearance, FlowGrant, FlowInspect, FlowRules, FlowSink, FlowSource};
 pub use forge::{ForgeOverlay, ForgeOverlays};
 pub use harness::{ApiServer, Env, HarnessFile, HostFile, OpenShell, ValidationLoop};
 pub use provider::{Profile, ProviderDefinition};

@@ -5,6 +5,7 @@
 
 mod allow;
 mod choice;
+mod flow;
 mod name;
 mod network;
 mod number;
@@ -15,10 +16,11 @@ mod text;
 
 pub use allow::AllowPrefix;
 pub use choice::{
-    ConfigVersion, DispatchMode, DispatchPlatform, Effort, EscalationAction, FailMode, ForgeType,
+    ConfigVersion, DispatchMode, DispatchPlatform, Effort, EscalationAction, FailMode, FlowTrust, ForgeType,
     InferenceProvider, KnownRole, MatchType, Platform, RuntimeName, TirithLevel,
 };
-pub use name::{AgentName, BareName, EnvName, HostName, ModelName, RoleName, SandboxPath, Slug};
+pub use flow::{FlowPath, FlowPattern, Moment};
+pub use name::{AgentName, BareName, EnvName, HostName, ModelName, ReaderName, RoleName, SandboxPath, Slug};
 pub use network::{Cidr, HostGlob};
 pub use number::{Bounded, Fraction, SandboxSeconds, Seconds};
 pub use opaque::Opaque;

@@ -179,11 +179,12 @@ fn fault(error: RunError) -> ToolFault {
     }
 }
 
-/// Only what the operator commanded gives authority. No role is inherited: by now a page may have written the task.
+/// No role is inherited: by now a page may have written the task, and what nobody vouches for is no command. How far a task is
+/// trusted beyond that is for its label to say, at every call.
 fn role_of(label: &Label) -> PromptRole {
     match Trust::of(&label.integrity) {
-        Trust::Commanded => PromptRole::DirectCommand,
-        Trust::Workspace | Trust::None => PromptRole::Context,
+        Trust::Commanded | Trust::Workspace => PromptRole::DirectCommand,
+        Trust::None => PromptRole::Context,
     }
 }
 

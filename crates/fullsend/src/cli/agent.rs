@@ -129,6 +129,9 @@ pub(crate) struct PermissionArgs {
     /// How strictly the rules of information flow are applied
     #[arg(long, value_name = "MODE")]
     pub(crate) cfc_enforcement_mode: Option<String>,
+    /// A file with rules of information flow; `fullsend harness schema --kind flow-policy` describes it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) flow_policy: Option<PathBuf>,
 }
 
 #[derive(Debug, Default, Args)]

@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod display;
+mod flow_policy;
 mod model;
 mod report;
 mod scene;
@@ -16,12 +17,12 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::event::Event;
+use fullsend_agent::gate::PromptRole;
 use fullsend_agent::store::{
     EndStatus, Ending, KeptMessage, Recorded, RecordedSettings, RunId, RunStore, TerminalReason,
 };
-use fullsend_flow::{Atom, Confidentiality, Integrity, Label};
+use fullsend_flow::{Label, Source};
 use fullsend_guard::SystemClock;
-use fullsend_origin::Sha256Digest;
 
 use self::display::Display;
 use self::model::{ChosenModel, OnRecord};
@@ -38,17 +39,18 @@ pub(super) fn exec(args: &AgentExecArgs, output: &mut Output) -> Result<Exit> {
         output.json(&capabilities::document())?;
         return Ok(Exit::Done);
     }
-    let run = || match &args.resume_run {
-        Some(run) => prepare_resumed(run, args),
-        None => prepare_new(args),
+    let prepared = match &args.resume_run {
+        Some(run) => prepare_resumed(run, args, output),
+        None => prepare_new(args, output),
     };
-    conclude(run(), &args.result, args.model.model.as_deref(), output)
+    conclude(prepared, &args.result, args.model.model.as_deref(), output)
 }
 
 /// Goes on with a run, with what is on record and nothing more.
 pub(super) fn resume(args: &AgentResumeArgs, output: &mut Output) -> Result<Exit> {
     let as_exec = AgentExecArgs::resuming(args);
-    conclude(prepare_resumed(&args.run, &as_exec), &args.result, None, output)
+    let prepared = prepare_resumed(&args.run, &as_exec, output);
+    conclude(prepared, &args.result, None, output)
 }
 
 /// A run that is about to begin or to go on.
@@ -153,12 +155,12 @@ fn never_began(mut store: RunStore, error: anyhow::Error) -> anyhow::Error {
     error
 }
 
-fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
+fn prepare_new(args: &AgentExecArgs, output: &mut Output) -> Result<Prepared> {
     let prompt = prompt_of(args)?;
     let current = std::env::current_dir()?;
     let model = model::choose(&args.model, &OnRecord::default())?;
     let limits = limits_of(&args.limits, Limits::default())?;
-    let wanted = Wanted::of(args, &current)?;
+    let wanted = Wanted::of(args, &current, output)?;
     let scene = Scene::new(wanted, &model, &limits, &current)?;
     let pictures = scene.check(&args.image)?;
     let clock = Arc::new(SystemClock);
@@ -168,13 +170,13 @@ fn prepare_new(args: &AgentExecArgs) -> Result<Prepared> {
         Err(error) => return Err(never_began(store, error)),
     };
     let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
-    let label = prompt_label(&prompt, scene.settings());
+    let label = prompt_label(scene.settings());
     let kept = KeptMessage::User { content: prompt, image_attachments: images };
     let opening = vec![Opening { kept, label, rows: Vec::new() }];
     Ok(Prepared { scene, model, store, budget, opening, recorded: None })
 }
 
-fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
+fn prepare_resumed(run: &Path, args: &AgentExecArgs, output: &mut Output) -> Result<Prepared> {
     if let Some(option) = settled(args) {
         bail!(Advice::new(
             format!("`{option}` cannot be given to a run that goes on"),
@@ -190,13 +192,14 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs) -> Result<Prepared> {
     };
     let model = model::choose(&args.model, &on_record)?;
     let limits = limits_of(&args.limits, scene::recorded_limits(&recorded.settings))?;
-    let scene = Scene::resumed(args, &recorded, &store, &model, &limits, &current)?;
+    let wanted = Wanted::on_record(args, &recorded.settings, &store, &current, output)?;
+    let scene = Scene::resumed(wanted, &recorded, &model, &limits, &current)?;
     let turns = u32::try_from(recorded.turns).unwrap_or(u32::MAX);
     let used = fullsend_model::Usage { cost_usd: recorded.spent_usd, ..recorded.usage };
     let budget = Budget::new(limits, turns, used, recorded.output_bytes, recorded.active);
     let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
     let say = |content: String| {
-        let label = prompt_label(&content, scene.settings());
+        let label = prompt_label(scene.settings());
         Opening {
             kept: KeptMessage::User { content, image_attachments: Vec::new() },
             label,
@@ -223,18 +226,9 @@ fn settled(args: &AgentExecArgs) -> Option<&'static str> {
 }
 
 /// Where a prompt comes from: only a direct command vouches for what follows from it.
-fn prompt_label(prompt: &str, settings: &RecordedSettings) -> Label {
-    use fullsend_agent::gate::PromptRole;
-
-    let commanded = serde_json::json!({
-        "type": "Commanded",
-        "digest": format!("sha256:{}", Sha256Digest::of(prompt.as_bytes())),
-    });
-    let integrity = match settings.prompt_role {
-        PromptRole::DirectCommand => Integrity::of(Atom::from_value(&commanded)),
-        PromptRole::Context | PromptRole::Quote => Integrity::none(),
-    };
-    Label { confidentiality: Confidentiality::public(), integrity }
+fn prompt_label(settings: &RecordedSettings) -> Label {
+    let commanded = settings.prompt_role == PromptRole::DirectCommand;
+    settings.flow_policy.label_of(Source::Prompt { commanded })
 }
 
 fn has_prompt(args: &AgentExecArgs) -> bool {

@@ -14,6 +14,7 @@ pub(super) fn run(args: &SchemaArgs, output: &mut Output) -> Result<Exit> {
         SchemaKind::Agent => DocumentKind::Agent,
         SchemaKind::Provider => DocumentKind::Provider,
         SchemaKind::SandboxPolicy => DocumentKind::SandboxPolicy,
+        SchemaKind::FlowPolicy => DocumentKind::FlowPolicy,
     };
     match args.format {
         SchemaFormat::Json => output.json(&json_schema(kind))?,

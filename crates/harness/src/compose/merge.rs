@@ -74,6 +74,7 @@ pub const MERGE_RULES: &[(&str, MergeRule)] = &[
     ("readonly_repo", MergeRule::Replace),
     ("sandbox_timeout_seconds", MergeRule::Replace),
     ("security", MergeRule::WholeBlock),
+    ("flow", MergeRule::NotInherited),
     ("allowed_remote_resources", MergeRule::NotInherited),
     ("allow_runtime_fetch", MergeRule::NotInherited),
     ("max_runtime_fetches", MergeRule::NotInherited),
@@ -111,6 +112,7 @@ pub fn merge(base: HarnessFile, child: HarnessFile) -> HarnessFile {
         readonly_repo,
         sandbox_timeout_seconds,
         security,
+        flow: _own_exceptions_only,
         allowed_remote_resources: _own_list_only,
         allow_runtime_fetch: _own_switch_only,
         max_runtime_fetches: _own_limit_only,
@@ -146,6 +148,7 @@ pub fn merge(base: HarnessFile, child: HarnessFile) -> HarnessFile {
             seconds.get()
         }),
         security: child.security.or(security),
+        flow: child.flow,
         allowed_remote_resources: child.allowed_remote_resources,
         allow_runtime_fetch: child.allow_runtime_fetch,
         max_runtime_fetches: child.max_runtime_fetches,

@@ -44,6 +44,9 @@ pub(super) fn check(composition: &Composition, harness: &HarnessFile, problems: 
     }
     environment_names(harness, problems);
     expression(harness, problems);
+    if let Some(flow) = &harness.flow {
+        flow.check(problems);
+    }
     notices(harness, problems);
 }
 

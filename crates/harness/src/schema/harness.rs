@@ -3,7 +3,7 @@
 use fullsend_yaml::{Located, record};
 use indexmap::IndexMap;
 
-use crate::schema::{ForgeOverlays, Security, SkillEntry};
+use crate::schema::{FlowRules, ForgeOverlays, Security, SkillEntry};
 use crate::value::{
     AllowPrefix, Bounded, Effort, ExecutablePath, ModelName, ProviderSource, Resource, RoleName,
     SandboxSeconds, Slug, Template,
@@ -70,6 +70,9 @@ record! {
         sandbox_timeout_seconds: Located<SandboxSeconds>,
         /// Scanners, tool hooks and what findings lead to. Replaces an inherited block as a whole.
         security: Security,
+        /// What may influence the agent, and where what it has seen may go. Never inherited: a base cannot
+        /// make exceptions for its child.
+        flow: FlowRules,
         /// HTTPS prefixes, ending in `/`, from which this harness may fetch. Each must lie within the organisation's
         /// list. Never inherited: a base cannot widen what its child may reach.
         allowed_remote_resources: Vec<Located<AllowPrefix>>,

@@ -152,3 +152,15 @@ choice! {
         EndToEnd = "e2e",
     }
 }
+
+choice! {
+    /// How far a value is trusted; each word includes those before it.
+    FlowTrust {
+        /// Nobody vouches for it.
+        None = "none",
+        /// It is in the directory that the operator works in.
+        Workspace = "workspace",
+        /// The operator said so.
+        Commanded = "commanded",
+    }
+}

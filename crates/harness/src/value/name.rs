@@ -53,6 +53,14 @@ name_type! {
 }
 
 name_type! {
+    /// Who may see a value, or what an exception is called.
+    ReaderName, "^[a-zA-Z0-9][a-zA-Z0-9_.:@/-]*$",
+    "letters, digits and `_.:@/-`, starting with a letter or digit",
+    |text| starts(text, |first| first.is_ascii_alphanumeric())
+        && all(text, |one| one.is_ascii_alphanumeric() || b"_.:@/-".contains(&one))
+}
+
+name_type! {
     /// An identifier of a GitHub App, provider or profile; a leading dash would read as a flag.
     Slug, "^[a-zA-Z0-9][a-zA-Z0-9_-]*$",
     "letters, digits, `_` and `-`, starting with a letter or digit",
@@ -154,6 +162,7 @@ mod tests {
 
     fn all_agree(text: &str) {
         agree::<RoleName>(RoleName::PATTERN, text);
+        agree::<ReaderName>(ReaderName::PATTERN, text);
         agree::<Slug>(Slug::PATTERN, text);
         agree::<AgentName>(AgentName::PATTERN, text);
         agree::<ModelName>(ModelName::PATTERN, text);

@@ -46,6 +46,7 @@ fn rows() -> Vec<Row> {
             json!({"script": "base.sh", "schema": "base.json", "max_iterations": 3, "feedback_mode": "base"}),
             json!({"script": "child.sh"}),
         ),
+        replaced("flow", json!({"child_bits": 1}), json!({"clearance": {"trust": "workspace"}})),
         replaced("allowed_remote_resources", json!(["https://a.test/"]), json!(["https://b.test/"])),
         replaced("allow_runtime_fetch", json!(true), json!(false)),
         replaced("max_runtime_fetches", json!(5), json!(6)),

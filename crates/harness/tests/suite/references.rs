@@ -42,9 +42,23 @@ fn full_harness() -> Value {
             "canary": {"enabled": true, "env": "BACKUP_TOKEN", "files": ["/sandbox/.aws/credentials"]},
             "escalation": {"on_critical": "review", "review_label": "look"}, "trace": {"enabled": true},
         },
+        "flow": full_flow(),
         "allowed_remote_resources": ["https://github.com/o/r/"], "allow_runtime_fetch": true, "max_runtime_fetches": 3,
         "forge": {"github": overlay, "gitlab": {}, "jira": null},
         "trigger": "event.action == 'opened'",
+    })
+}
+
+fn full_flow() -> Value {
+    json!({
+        "sources": [{"paths": ["vendor/**"], "trust": "none"}, {"web": ["docs.example.com"], "readers": ["team"]},
+            {"skills": ["*"], "trust": "workspace"}, {"tools": ["search"], "trust": "none"}],
+        "clearance": {"readers": ["team"], "trust": "none"},
+        "sinks": [{"paths": ["out"], "trust": "none"}, {"web": ["api.example.com"], "trust": "workspace", "readers": ["team"]},
+            {"tools": ["bash"], "trust": "commanded"}],
+        "grants": [{"id": "tests", "tool": "bash", "argument": "command", "value": "cargo test*", "trust": "commanded",
+            "declassify": ["team"], "from": "none", "uses": 3, "expires": "2099-01-31T00:00:00Z"}],
+        "inspect": {"readers": ["team"], "trust": "none", "max_bytes": 1000}, "child_bits": 64,
     })
 }
 

@@ -108,6 +108,11 @@ fn remote_cases() -> Vec<Case> {
         )
         .beside("config.yaml", org),
         lines(
+            "flow-rule",
+            "flow: {sources: [{paths: [a], web: [b], trust: none}]}",
+            "flow: {sources: [{paths: [a], trust: none}, {web: [b], trust: none}]}",
+        ),
+        lines(
             "runtime-fetch-without-list",
             "allow_runtime_fetch: true",
             &format!("{own}\nallow_runtime_fetch: true"),

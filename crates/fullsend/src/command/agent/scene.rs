@@ -30,7 +30,6 @@ use fullsend_skills::{Registry, SkillRoot, preload_message};
 use super::model::ChosenModel;
 use super::wanted::{SCHEMA, Wanted};
 use super::workbench::{self, Workbench};
-use crate::cli::AgentExecArgs;
 use crate::command::sandbox::backend;
 use crate::output::Advice;
 
@@ -76,14 +75,12 @@ impl Scene {
 
     /// The place of a run that goes on: what is on record, or less.
     pub(super) fn resumed(
-        args: &AgentExecArgs,
+        wanted: Wanted,
         recorded: &Recorded,
-        store: &RunStore,
         model: &ChosenModel,
         limits: &Limits,
         current: &Path,
     ) -> Result<Self> {
-        let wanted = Wanted::on_record(args, &recorded.settings, store, current)?;
         let mut scene = Self::build(wanted, model, limits, current, true)?;
         // More time or turns is the operator's to give; it lets the run do nothing else.
         let mut asked = scene.settings.clone();

@@ -12,10 +12,10 @@ use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
 use fullsend_skills::AllowedScript;
 use serde_json::Value;
 
-use super::absolute;
+use super::{absolute, flow_policy};
 use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, PromptRoleName, TOOLS};
 use crate::environment;
-use crate::output::Advice;
+use crate::output::{Advice, Output};
 
 /// Runs are kept here, below the workspace, unless something else is said.
 const ARTIFACTS: &str = ".fullsend-artifacts";
@@ -52,7 +52,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// What the command line and the environment ask for.
-    pub(super) fn of(args: &AgentExecArgs, current: &Path) -> Result<Self> {
+    pub(super) fn of(args: &AgentExecArgs, current: &Path, output: &mut Output) -> Result<Self> {
         let place = &args.place;
         let workspace = absolute(place.workspace.as_deref().unwrap_or(Path::new(".")), current);
         let workspace = workspace
@@ -84,7 +84,7 @@ impl Wanted {
                 .collect::<Result<_, _>>()?,
             mode: mode_of(args)?,
             role: role_of(args.prompt_slot_role),
-            policy: fullsend_flow::Policy::default(),
+            policy: flow_policy::asked(args, current, output)?.unwrap_or_default(),
             skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
             preload: skills,
             catalogue: !args.skills.no_skill_catalog,
@@ -101,6 +101,7 @@ impl Wanted {
         recorded: &RecordedSettings,
         store: &RunStore,
         current: &Path,
+        output: &mut Output,
     ) -> Result<Self> {
         let mounts = recorded.mounts.iter().enumerate().map(|(number, mount)| -> Result<HostMount> {
             Ok(HostMount {
@@ -153,7 +154,8 @@ impl Wanted {
             scripts,
             mode: asked_mode.unwrap_or(recorded.flow_mode),
             role: recorded.prompt_role,
-            policy: recorded.flow_policy.clone(),
+            policy: flow_policy::asked(args, current, output)?
+                .unwrap_or_else(|| recorded.flow_policy.clone()),
             skills_roots,
             preload: Vec::new(),
             catalogue: true,
