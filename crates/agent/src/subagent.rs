@@ -8,6 +8,7 @@ mod child;
 mod outcome;
 mod profile;
 mod prompt;
+mod returned;
 mod task;
 
 use std::fmt;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use fullsend_flow::{Deed, Policy};
+use fullsend_flow::{Argument, Call, Deed, Destination, GrantLedger, Label, Policy, Verdict, decide};
 use fullsend_model::ModelClient;
 use serde_json::{Map, Value, json};
 
@@ -99,10 +100,31 @@ impl Delegate {
 
     async fn run(&self, context: ToolCallContext<'_>) -> Result<ToolOutput, ToolFault> {
         match Task::read(context.input, &self.allowed) {
+            Ok(task) if self.would_tell(&task, context.label) => Ok(outcome::refused(
+                context.output_id,
+                "what this task was made of may not be sent to a search of the web; delegate it before reading anything else",
+            )),
             Ok(task) => self.give(&task, &context).await,
             // Checked before the call was made.
             Err(problem) => Ok(outcome::refused(context.output_id, &problem.expected)),
         }
+    }
+}
+
+impl Delegate {
+    /// Whether the task may not leave: the model's own side looks things up on the web in words that it makes of the task, and no
+    /// gate is in between.
+    fn would_tell(&self, task: &Task, label: &Label) -> bool {
+        let mode = self.parent.settings.flow_mode;
+        task.profile.native_tools().iter().any(|kind| {
+            let destination = Destination::Host(kind);
+            let arguments = [Argument { name: "goal", value: None, label, destination }];
+            let inputs = &Label::bottom();
+            let call = Call { tool: kind, deed: Deed::Send, context: label, arguments: &arguments, inputs };
+            let now = self.parent.recorder.clock().now();
+            let decision = decide(&call, &self.parent.policy, mode, &GrantLedger::default(), now);
+            decision.verdict == Verdict::Denied
+        })
     }
 }
 
@@ -163,6 +185,11 @@ fn spec(allowed: &[Profile]) -> ToolSpec {
                     "minimum": 1,
                     "maximum": MOST_TURNS,
                     "description": "How often its model is asked at most. Default: 8.",
+                },
+                "returnSchema": {
+                    "type": ["object", "boolean", "string"],
+                    "description": "A JSON Schema for the answer, or its JSON text. Only what it pins comes back: numbers, \
+                                    booleans, and texts that it lists with `enum` or `const`; other texts are sealed.",
                 },
             },
             "required": ["goal"],

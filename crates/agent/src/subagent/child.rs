@@ -59,8 +59,9 @@ impl Delegate {
         let manifest = self.manifest(task, &run_id, &settings);
         let finished = self.run_child(task, context.label, run_id, &settings, budget, &manifest).await?;
         let run = scopeguard::ScopeGuard::into_inner(run);
-        let outcome = Outcome { task, manifest, finished: &finished };
+        let outcome = Outcome::of(task, manifest, &finished, &self.parent, context.label)?;
         self.parent.recorder.subagent(&SubagentRun {
+            structured_return: outcome.structured_return().map(str::to_owned),
             status: outcome.status(),
             terminal_reason: Some(finished.ending.terminal_reason),
             model_turns: u64::from(finished.turns),
@@ -199,6 +200,9 @@ fn summary(task: &Task) -> Value {
     measure("goal", &task.goal);
     if let Some(context) = &task.context {
         measure("context", context);
+    }
+    if let Some(schema) = &task.schema {
+        measure("returnSchema", &schema.to_string());
     }
     Value::Object(summary)
 }

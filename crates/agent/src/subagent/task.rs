@@ -1,8 +1,10 @@
 //! What a child is asked to do, read from the arguments of a call.
 
+use fullsend_flow::release::{LARGEST_SCHEMA, parse_schema};
 use serde_json::{Map, Value};
 
 use super::profile::Profile;
+use crate::schema::Schema;
 use crate::tool::BadArgument;
 
 /// The most turns that can be asked for.
@@ -15,6 +17,8 @@ pub(super) struct Task {
     pub(super) context: Option<String>,
     pub(super) profile: Profile,
     pub(super) turns: u32,
+    /// What the value has to be that comes back, if one has to.
+    pub(super) schema: Option<Value>,
 }
 
 impl Task {
@@ -43,13 +47,23 @@ impl Task {
                 within.ok_or_else(|| bad("maxModelTurns", format!("an integer from 1 to {MOST_TURNS}")))?
             }
         };
-        Ok(Self { goal: goal.to_owned(), context, profile, turns })
+        let schema = given(input, "returnSchema").map(read_schema).transpose()?;
+        Ok(Self { goal: goal.to_owned(), context, profile, turns, schema })
     }
 }
 
 /// An argument that is there; models send `null` for what they leave out.
 fn given<'a>(input: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     input.get(name).filter(|value| !value.is_null())
+}
+
+fn read_schema(given: &Value) -> Result<Value, BadArgument> {
+    let form = format!("an object, a boolean or JSON text of either, of at most {LARGEST_SCHEMA} bytes");
+    let read = parse_schema(given).map_err(|_| bad("returnSchema", form))?;
+    match Schema::compile(&read.schema) {
+        Ok(_) => Ok(read.schema),
+        Err(_) => Err(bad("returnSchema", "a JSON Schema of the version 2020-12 that refers only to itself")),
+    }
 }
 
 fn bad(field: &str, expected: impl Into<String>) -> BadArgument {
