@@ -5,6 +5,9 @@
 
 mod calls;
 mod finish;
+mod pictures;
+mod refusals;
+mod results;
 mod resume;
 
 use std::future::Future;
@@ -20,15 +23,16 @@ pub use self::finish::Finished;
 pub use self::resume::ResumeError;
 use crate::budget::{Budget, Exhausted};
 use crate::event::Event;
+use crate::flow::{Basis, CommandInputs, Gatekeeper, Inspect, Place, Rules};
 use crate::gate::{FlowMode, PromptRole};
 use crate::store::{
-    DanglingCall, EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Row, RunStore, StoreError,
-    TerminalReason,
+    DanglingCall, EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Reminders, Row, RunStore,
+    StoreError, TerminalReason,
 };
 use crate::structured::StructuredResult;
 use crate::tool::ToolFault;
 use crate::toolbox::Toolbox;
-use crate::workspace::CurrentDir;
+use crate::workspace::{CurrentDir, Workspace};
 
 /// How long the end of a run waits for what goes on beside it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -52,6 +56,12 @@ pub struct RunParts {
     pub role: PromptRole,
     /// By which rules flows are judged.
     pub policy: Arc<Policy>,
+    /// What commands can read.
+    pub inputs: Arc<dyn CommandInputs>,
+    /// Whether commands can reach a network.
+    pub network: bool,
+    /// The directories of the run.
+    pub workspace: Arc<Workspace>,
     /// What may be used.
     pub budget: Budget,
     /// What is expected at the end.
@@ -96,9 +106,12 @@ pub struct Engine<'w> {
     labels: LabelTable,
     /// The label of everything the model has seen.
     context: LabelId,
-    /// How often the model was told to go on or to mend its result.
-    nudges: u32,
-    repairs: u32,
+    /// The label of all that the last answer was made of.
+    answered: LabelId,
+    /// Decides about calls and results.
+    keeper: Gatekeeper,
+    /// What the model was told about its last answers.
+    reminders: Reminders,
     /// Where commands start, as far as it is on record.
     current_dir: String,
     /// Of a run that goes on: calls without a result, and what is new to say.
@@ -116,14 +129,29 @@ impl std::fmt::Debug for Engine<'_> {
 impl<'w> Engine<'w> {
     /// A new run. Nothing is said yet.
     pub fn new(parts: RunParts, watch: Watch<'w>) -> Self {
+        let mut parts = parts;
         let current_dir = parts.current_dir.get().as_str().to_owned();
+        let rules = Rules {
+            mode: parts.mode,
+            role: parts.role,
+            policy: parts.policy.clone(),
+            inputs: parts.inputs.clone(),
+            network: parts.network,
+        };
+        let place = Place { workspace: parts.workspace.clone(), current_dir: parts.current_dir.clone() };
+        let keeper = Gatekeeper::new(rules, place);
+        if keeper.lets_inspect() {
+            // Its schema is ours, and is one.
+            let _offered = parts.toolbox.add(Arc::new(Inspect::new()), true);
+        }
         Self {
             parts,
+            keeper,
+            answered: LabelId::BOTTOM,
             conversation: Conversation::default(),
             labels: LabelTable::default(),
             context: LabelId::BOTTOM,
-            nudges: 0,
-            repairs: 0,
+            reminders: Reminders::default(),
             current_dir,
             dangling: Vec::new(),
             more: Vec::new(),
@@ -179,14 +207,12 @@ impl<'w> Engine<'w> {
             }
             let Some(completion) = self.ask().await? else { return self.exhausted(Exhausted::Time) };
             let turn = u64::from(self.parts.budget.turns());
-            let finish = completion.finish.clone();
             let calls = self.hear(turn, completion)?;
             if calls.is_empty() {
-                if let Some(ending) = self.settle(turn, &finish)? {
+                if let Some(ending) = self.settle(turn)? {
                     return Ok(ending);
                 }
             } else {
-                self.nudges = 0;
                 self.make_calls(turn, &calls).await?;
             }
         }
@@ -244,7 +270,9 @@ impl<'w> Engine<'w> {
         let arguments: usize = said.tool_calls.iter().map(|call| call.arguments.len()).sum();
         self.parts.budget.shown(arguments as u64);
         (self.watch)(Event::Answered { content: &said.content, calls: &said.tool_calls });
-        let kept = KeptMessage::Assistant { content: said.content, tool_calls: said.tool_calls };
+        let finish_reason = Some(completion.finish);
+        let kept =
+            KeptMessage::Assistant { content: said.content, tool_calls: said.tool_calls, finish_reason };
         // What a model says is made of all that it has seen, and what its own side has looked up is nowhere else to be seen.
         let native =
             self.parts.native_tools.iter().map(|kind| self.parts.policy.label_of(Source::Tool(kind)));
@@ -265,7 +293,7 @@ impl<'w> Engine<'w> {
         let message = match self.record(turn, kept, label)? {
             KeptMessage::System { content } => Message::System { content },
             KeptMessage::User { content, .. } => Message::User { content, images: Vec::new() },
-            KeptMessage::Assistant { content, tool_calls } => {
+            KeptMessage::Assistant { content, tool_calls, .. } => {
                 Message::Assistant(AssistantMessage { content, tool_calls })
             }
             KeptMessage::Tool { tool_call_id: call_id, content, .. } => Message::Tool { call_id, content },
@@ -280,7 +308,9 @@ impl<'w> Engine<'w> {
         let context = self.labels.join(self.context, id).unwrap_or(id);
         self.parts.store.record_labels(&self.labels)?;
         let kept = self.parts.store.append_message(turn, id, kept)?;
+        self.reminders.see(turn, &kept);
         self.context = context;
+        self.keeper.state_mut().saw(label);
         Ok(kept)
     }
 
@@ -294,7 +324,14 @@ impl<'w> Engine<'w> {
     }
 
     fn context_label(&self) -> Label {
-        self.labels.get(self.context).cloned().unwrap_or_else(|_| Label::untrusted())
+        self.basis(self.context).label
+    }
+
+    /// What calls were made of when the conversation had this label.
+    fn basis(&self, id: LabelId) -> Basis {
+        // The number is of this table.
+        let label = self.labels.get(id).cloned().unwrap_or_else(|_| Label::untrusted());
+        Basis { id, label }
     }
 
     fn tell(&mut self, kept: &KeptMessage) {

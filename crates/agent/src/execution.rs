@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fullsend_sandbox::{
-    ExecEvent, ExecRequest, SandboxBackend, SandboxError, SandboxSession, SandboxSessionId,
+    ExecEvent, ExecRequest, Running, SandboxBackend, SandboxError, SandboxSession, SandboxSessionId,
 };
 use tokio::sync::Mutex;
 
@@ -36,6 +36,8 @@ struct Shared {
     backend: Arc<dyn SandboxBackend>,
     plan: SessionPlan,
     state: Mutex<State>,
+    /// Held while programs are looked for, beside which some runtimes of containers run nothing else.
+    probing: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -58,7 +60,14 @@ struct Ready {
 impl Execution {
     /// A session that is made by the first command, or by [`Execution::warm_up`].
     pub fn lazy(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Self {
-        Self { shared: Arc::new(Shared { backend, plan, state: Mutex::new(State::Planned) }) }
+        Self {
+            shared: Arc::new(Shared {
+                backend,
+                plan,
+                state: Mutex::new(State::Planned),
+                probing: Mutex::new(()),
+            }),
+        }
     }
 
     /// A session that is there when this returns.
@@ -89,27 +98,23 @@ impl Execution {
     }
 
     /// Runs a command to its end. Its output is read as it comes, and kept within the limits of `capture`.
-    pub async fn run(&self, request: ExecRequest, mut capture: Capture<'_>) -> Result<Captured, ToolFault> {
+    pub async fn run(&self, request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
         let ready = self.ready().await?;
-        let mut running = self.shared.backend.spawn(&ready.id, request).await?;
-        let mut stdout = StreamCapture::new(Stream::Stdout, capture.limits);
-        let mut stderr = StreamCapture::new(Stream::Stderr, capture.limits);
-        loop {
-            match running.next().await? {
-                ExecEvent::Stdout(bytes) => {
-                    capture.tell(Stream::Stdout, &bytes);
-                    stdout.add(&bytes, &capture)?;
-                }
-                ExecEvent::Stderr(bytes) => {
-                    capture.tell(Stream::Stderr, &bytes);
-                    stderr.add(&bytes, &capture)?;
-                }
-                ExecEvent::Exited(exit) => {
-                    let (stdout, stderr) = (stdout.finish(&capture)?, stderr.finish(&capture)?);
-                    return Ok(Captured { stdout, stderr, exit });
-                }
+        let running = match self.shared.backend.spawn(&ready.id, request.clone()).await {
+            Err(SandboxError::Unsupported { .. }) => {
+                drop(self.shared.probing.lock().await);
+                self.shared.backend.spawn(&ready.id, request).await?
             }
-        }
+            started => started?,
+        };
+        follow(running, capture).await
+    }
+
+    /// The same for a command of ours that nothing waits for: it may find that another is under way.
+    async fn run_aside(&self, request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+        let ready = self.ready().await?;
+        let _alone = self.shared.probing.lock().await;
+        follow(self.shared.backend.spawn(&ready.id, request).await?, capture).await
     }
 
     /// Ends the session with everything in it. Commands are refused from now on.
@@ -152,10 +157,43 @@ impl Shared {
             }
             State::Planned => {}
         }
-        let session = self.backend.provision(self.plan.spec()?).await?;
+        let spec = self.plan.spec().map_err(not_by_the_model)?;
+        let session = self.backend.provision(spec).await.map_err(not_by_the_model)?;
         let ready = Arc::new(Ready { id: session.id.clone(), session });
         *state = State::Ready(Arc::clone(&ready));
         Ok(ready)
+    }
+}
+
+/// Reads the output of a command as it comes, to the end.
+async fn follow(mut running: Running, mut capture: Capture<'_>) -> Result<Captured, ToolFault> {
+    let mut stdout = StreamCapture::new(Stream::Stdout, capture.limits);
+    let mut stderr = StreamCapture::new(Stream::Stderr, capture.limits);
+    loop {
+        match running.next().await? {
+            ExecEvent::Stdout(bytes) => {
+                capture.tell(Stream::Stdout, &bytes);
+                stdout.add(&bytes, &capture)?;
+            }
+            ExecEvent::Stderr(bytes) => {
+                capture.tell(Stream::Stderr, &bytes);
+                stderr.add(&bytes, &capture)?;
+            }
+            ExecEvent::Exited(exit) => {
+                let (stdout, stderr) = (stdout.finish(&capture)?, stderr.finish(&capture)?);
+                return Ok(Captured { stdout, stderr, exit });
+            }
+        }
+    }
+}
+
+/// A session that is refused is nothing that a model asked for and could ask for in another way.
+fn not_by_the_model(error: SandboxError) -> SandboxError {
+    match error {
+        SandboxError::InvalidRequest(detail) => {
+            SandboxError::Lifecycle(format!("the sandbox cannot be made: {detail}"))
+        }
+        other => other,
     }
 }
 

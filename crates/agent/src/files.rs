@@ -14,7 +14,7 @@ mod text;
 mod view_image;
 mod write;
 
-use fullsend_flow::Label;
+use fullsend_flow::{Label, Policy, Source};
 use fullsend_origin::Sha256Digest;
 
 use crate::workspace::SandboxPath;
@@ -28,9 +28,9 @@ pub use self::search::SearchFiles;
 pub use self::view_image::{KeepImage, LARGEST_IMAGE, ViewImage, media_type};
 pub use self::write::WriteFile;
 
-/// Where the content of a file comes from: anybody may have written it, and anybody may see it.
+/// Where the content of a file comes from: the workspace vouches for it, and anybody may see it.
 pub fn workspace_label(_path: &SandboxPath) -> Label {
-    Label::untrusted()
+    Policy::default().label_of(Source::File(""))
 }
 
 /// `sha256:` and 64 digits.

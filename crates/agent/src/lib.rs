@@ -5,6 +5,7 @@
 //! * [`engine::Engine`]: a run under way, new or resumed
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
 //! * [`files`]: the tools that read, write, list and search files
+//! * [`flow`]: which calls may be made, and what the model gets to see of their results
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
@@ -25,6 +26,7 @@ pub mod engine;
 pub mod event;
 pub mod execution;
 pub mod files;
+pub mod flow;
 pub mod gate;
 pub mod prompt;
 pub mod report;

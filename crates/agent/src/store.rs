@@ -41,7 +41,7 @@ pub use failure::{FailureKind, FailureRecord, FailureSource};
 pub use journal::Entry;
 pub use message::{ImageAttachment, KeptMessage, ToolResultRef};
 pub use policy::{EventSeverity, PolicyDecision, PolicyEvent};
-pub use recorded::{CallState, DanglingCall, KeptTurn, Recorded};
+pub use recorded::{CallState, DanglingCall, KeptTurn, Recorded, Reminders};
 pub use row::{CallFinished, EndStatus, Ending, Execution, Row, TerminalReason};
 pub use run_id::{InvalidRunId, RunId};
 pub use settings::{
@@ -171,8 +171,8 @@ impl RunStore {
 
     /// Writes a row and returns its number. When this fails, what the row announces must not happen.
     pub fn append(&mut self, row: &Row) -> Result<u64, StoreError> {
-        // A message that refers to nothing could not be read back.
-        if let Row::Message { label, .. } = row
+        // A row that refers to nothing could not be read back.
+        if let Row::Message { label, .. } | Row::Hidden { label, .. } = row
             && usize::try_from(label.number()).is_ok_and(|number| number >= self.labels)
         {
             return Err(StoreError::UnknownLabel(*label));

@@ -1,12 +1,14 @@
 //! A result that a program reads: a file that the agent writes, held against a schema.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use fullsend_origin::Sha256Digest;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::schema::{Schema, SchemaError};
+use crate::workspace::{Contained, FileProblem, Workspace};
 
 /// The largest file that is taken for a result.
 const LARGEST: u64 = 16 << 20;
@@ -14,14 +16,13 @@ const LARGEST: u64 = 16 << 20;
 /// What is expected at the end of a run.
 #[derive(Debug)]
 pub struct StructuredResult {
-    /// The file, on the host.
-    pub path: PathBuf,
-    /// The file, as the agent names it.
-    pub sandbox_path: String,
+    /// The file.
+    pub place: Contained,
     /// `sha256:` of the schema as compact JSON.
     pub schema_digest: String,
     schema: Schema,
     text: String,
+    workspace: Arc<Workspace>,
 }
 
 /// What came of it.
@@ -57,18 +58,18 @@ pub enum StructuredError {
 impl StructuredResult {
     /// An expectation. The file must not exist yet, unless the run is `resumed`.
     pub fn expect(
-        path: PathBuf,
-        sandbox_path: String,
+        workspace: Arc<Workspace>,
+        place: Contained,
         schema: &Value,
         resumed: bool,
     ) -> Result<Self, StructuredError> {
         let text = schema.to_string();
         let compiled = Schema::compile(schema)?;
-        if !resumed && path.symlink_metadata().is_ok() {
-            return Err(StructuredError::Stale(path));
+        if !resumed && place.host.symlink_metadata().is_ok() {
+            return Err(StructuredError::Stale(place.host));
         }
         let schema_digest = format!("sha256:{}", Sha256Digest::of(text.as_bytes()));
-        Ok(Self { path, sandbox_path, schema_digest, schema: compiled, text })
+        Ok(Self { place, schema_digest, schema: compiled, text, workspace })
     }
 
     /// The schema, as compact JSON.
@@ -83,15 +84,15 @@ impl StructuredResult {
             kind: "fullsend.structured-result-validation",
             status: if problem.is_none() { "valid" } else { "invalid" },
             schema_digest: self.schema_digest.clone(),
-            result_path: self.path.clone(),
+            result_path: self.place.host.clone(),
             validation_error: problem,
         }
     }
 
     fn problem(&self) -> Option<String> {
-        let bytes = match read_small(&self.path) {
+        let bytes = match self.read() {
             Ok(bytes) => bytes,
-            Err(problem) => return Some(problem),
+            Err(problem) => return Some(format!("the file cannot be read: {problem}")),
         };
         if bytes.trim_ascii().is_empty() {
             return Some("the file is empty".to_owned());
@@ -112,34 +113,10 @@ impl StructuredResult {
             mismatches.iter().map(|one| format!("at `{}`: {}", told(&one.place), one.expected)).collect();
         (!lines.is_empty()).then(|| format!("the file does not fit the schema: {}", lines.join("; ")))
     }
-}
 
-/// A regular file of reasonable size; symbolic links are not followed, since the agent could point one anywhere. The path
-/// had none of them when the run began.
-fn read_small(path: &Path) -> Result<Vec<u8>, String> {
-    use std::io::Read as _;
-    use std::os::unix::fs::OpenOptionsExt as _;
-
-    let parent = path.parent().unwrap_or(path);
-    match parent.canonicalize() {
-        Ok(found) if found == parent => {}
-        Ok(_) => return Err("a symbolic link leads to another directory".to_owned()),
-        Err(error) => return Err(format!("the file cannot be read: {}", error.kind())),
+    /// A regular file of reasonable size. Links are not followed, since the agent could point one anywhere, also while this
+    /// looks: what it left running may still run.
+    fn read(&self) -> Result<Vec<u8>, FileProblem> {
+        self.workspace.open_unlinked_file(&self.place.sandbox)?.read_all(LARGEST)
     }
-    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-    let flags = i32::try_from(flags.bits()).unwrap_or_default();
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let file = file.map_err(|error| format!("the file cannot be read: {}", error.kind()))?;
-    let metadata = file.metadata().map_err(|error| format!("the file cannot be read: {}", error.kind()))?;
-    if !metadata.is_file() {
-        return Err("there is something else than a file in its place".to_owned());
-    }
-    let mut bytes = Vec::new();
-    file.take(LARGEST + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| format!("the file cannot be read: {}", error.kind()))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("the file has more than {LARGEST} bytes"));
-    }
-    Ok(bytes)
 }

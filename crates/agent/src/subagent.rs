@@ -23,12 +23,13 @@ use serde_json::{Map, Value, json};
 pub use self::profile::Profile;
 use self::task::{MOST_TURNS, Task};
 use crate::budget::Budget;
+use crate::flow::CommandInputs;
 use crate::store::{Recorded, RecordedSettings, Recorder, RunId, RunStore};
 use crate::tool::{
     BadArgument, Effect, Pending, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec,
 };
 use crate::toolbox::Toolbox;
-use crate::workspace::CurrentDir;
+use crate::workspace::{CurrentDir, Workspace};
 
 /// The name of the tool.
 pub const NAME: &str = "delegate_task";
@@ -67,6 +68,10 @@ pub struct Parent {
     pub search_model: String,
     /// By which rules flows are judged.
     pub policy: Arc<Policy>,
+    /// What commands can read.
+    pub inputs: Arc<dyn CommandInputs>,
+    /// The directories they work in.
+    pub workspace: Arc<Workspace>,
     /// Who pays.
     pub budget: Budget,
     /// Where they are put on record.

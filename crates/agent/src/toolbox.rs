@@ -133,6 +133,12 @@ impl Toolbox {
         Ok(Prepared { tool: entry.tool.clone(), input })
     }
 
+    /// Whether arguments still fit the schema of a tool after a handle was replaced by what it stands for.
+    pub(crate) fn fits(&self, name: &str, input: &Value) -> bool {
+        let entry = self.tools.iter().find(|entry| entry.tool.spec().name == name);
+        entry.is_some_and(|entry| entry.schema.mismatches(input).is_empty())
+    }
+
     /// What the model reads in place of a result.
     pub fn explain(&self, rejection: &Rejection) -> Value {
         match rejection {

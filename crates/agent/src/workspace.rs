@@ -204,6 +204,11 @@ impl Workspace {
         self.mounts.iter().find_map(|mount| Some((mount, path.below(&mount.target)?)))
     }
 
+    /// The path below the workspace itself; none for other mounts.
+    pub(crate) fn in_workspace<'a>(&self, path: &'a SandboxPath) -> Option<&'a str> {
+        path.below(&self.mounts.first()?.target)
+    }
+
     pub(crate) fn is_reserved(&self, identity: Identity) -> bool {
         self.reserved.iter().any(|reserved| reserved.identity == identity)
     }

@@ -25,6 +25,8 @@ mod suite {
     mod report;
     mod skill_script;
     mod store;
+    mod structured;
+    mod subagent;
     mod web_fetch;
     mod workspace_paths;
 }

@@ -8,10 +8,13 @@
 
 mod suite {
     mod agent_crashes;
+    mod agent_docker;
     mod agent_place;
+    mod agent_reminders;
     mod agent_resume;
     mod cache;
     mod definitions;
+    mod docker_engine;
     mod doctor;
     mod exec_cli;
     mod forge_place;

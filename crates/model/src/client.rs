@@ -4,6 +4,8 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
+use serde::{Deserialize, Serialize};
+
 use crate::conversation::{AssistantMessage, Conversation, ToolDescription};
 use crate::diagnostics::Attempt;
 use crate::usage::Usage;
@@ -37,8 +39,9 @@ pub enum Progress<'a> {
     Restarted,
 }
 
-/// Why a model stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a model stopped. On record it is one word.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
 pub enum FinishReason {
     /// It had nothing more to say.
     Stop,
@@ -50,6 +53,41 @@ pub enum FinishReason {
     ContentFilter,
     /// Something else, or the gateway did not say.
     Other(Option<String>),
+}
+
+impl FinishReason {
+    /// The word for it; empty when the gateway did not say.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::ToolCalls => "tool_calls",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::Other(word) => word.as_deref().unwrap_or_default(),
+        }
+    }
+}
+
+impl From<String> for FinishReason {
+    fn from(word: String) -> Self {
+        match word.as_str() {
+            "stop" => Self::Stop,
+            "tool_calls" => Self::ToolCalls,
+            "length" => Self::Length,
+            "content_filter" => Self::ContentFilter,
+            "" => Self::Other(None),
+            _ => Self::Other(Some(word)),
+        }
+    }
+}
+
+impl From<FinishReason> for String {
+    fn from(reason: FinishReason) -> Self {
+        match reason {
+            FinishReason::Other(word) => word.unwrap_or_default(),
+            known => known.as_str().to_owned(),
+        }
+    }
 }
 
 /// A whole answer.

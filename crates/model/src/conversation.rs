@@ -1,7 +1,5 @@
 //! Messages, and a conversation of them that is put into wire form as it grows.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -11,7 +9,7 @@ pub struct Image {
     /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub media_type: &'static str,
     /// The file.
-    pub bytes: Arc<[u8]>,
+    pub bytes: Vec<u8>,
 }
 
 /// A tool that a model may call.
@@ -81,17 +79,21 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// The messages, in order.
+    /// The messages, in order, without their pictures.
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
-    /// Adds a message.
-    pub fn push(&mut self, message: Message) {
+    /// Adds a message. Its pictures are in the wire form and nowhere else from here on: they are large, and nobody looks
+    /// at them again.
+    pub fn push(&mut self, mut message: Message) {
         if !self.wire.is_empty() {
             self.wire.push(b',');
         }
         crate::wire::write(&message, &mut self.wire);
+        if let Message::User { images, .. } = &mut message {
+            *images = Vec::new();
+        }
         self.messages.push(message);
     }
 

@@ -23,6 +23,7 @@ pub(crate) fn write(message: &Message, wire: &mut Vec<u8>) {
             Form { tool_call_id: Some(call_id), ..Form::text("tool", content) }
         }
     };
+    wire.reserve(length_of_pictures(message));
     // Writing strings into memory cannot fail.
     let _always_written = serde_json::to_writer(wire, &form);
 }
@@ -74,6 +75,12 @@ struct Call<'a> {
 struct Function<'a> {
     name: &'a str,
     arguments: &'a str,
+}
+
+/// What pictures take in wire form. A buffer that grows by doubling would have room for as much again.
+fn length_of_pictures(message: &Message) -> usize {
+    let Message::User { images, .. } = message else { return 0 };
+    images.iter().map(|image| image.bytes.len().div_ceil(3).saturating_mul(4).saturating_add(128)).sum()
 }
 
 fn parts<'a>(content: &'a str, images: &'a [Image]) -> Vec<Part<'a>> {

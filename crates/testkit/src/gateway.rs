@@ -3,6 +3,7 @@
 //! It speaks chat completions in plain HTTP, by hand, because a proper library refuses to send what a broken gateway
 //! sends. Connections are kept open between requests, unless a reply ends them.
 
+mod obedient;
 mod reply;
 mod run;
 mod turns;
@@ -16,6 +17,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
+pub use obedient::{LeakyModel, ObedientModel, ScriptedCall, order};
 pub use reply::{Ending, GatewayReply};
 pub use turns::{ShellTurns, call, sse_of};
 

@@ -4,6 +4,7 @@ use fullsend_flow::Label;
 use fullsend_model::{FinishReason, Message};
 
 use super::{Engine, RunError};
+use crate::flow::FlowState;
 use crate::store::{EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Row, TerminalReason};
 use crate::structured::{StructuredOutcome, StructuredResult};
 
@@ -25,6 +26,8 @@ pub struct Finished {
     pub output_bytes: u64,
     /// What all that the model has seen was made of, and so what its answer is made of.
     pub context: Label,
+    /// What is known about its flows.
+    pub flow: FlowState,
     /// What came of the structured result.
     pub structured: Option<StructuredOutcome>,
     /// What stopped it, if it was nothing that a model can cause.
@@ -37,27 +40,26 @@ pub struct Finished {
 
 impl Engine<'_> {
     /// What follows from an answer without calls; nothing when the model is to go on.
-    pub(super) fn settle(&mut self, turn: u64, finish: &FinishReason) -> Result<Option<Ending>, RunError> {
-        if *finish == FinishReason::Length {
-            if self.nudges >= MOST_NUDGES {
+    pub(super) fn settle(&mut self, turn: u64) -> Result<Option<Ending>, RunError> {
+        let finish = self.reminders.unanswered.clone();
+        if finish == Some(FinishReason::Length) {
+            if self.reminders.nudges >= MOST_NUDGES {
                 return self
-                    .failed("the answer was cut off at the gateway's limit of length, again and again")
+                    .failed("the answer was cut off at the gateway's limit of length, again and again; say with another prompt how to go on")
                     .map(Some);
             }
-            self.nudges += 1;
             self.nudge(
                 turn,
                 "Your answer was cut off at a limit of length. Go on where it stopped, in smaller steps.",
             )?;
             return Ok(None);
         }
-        if *finish == FinishReason::ContentFilter && self.last_answer().is_empty() {
+        if finish == Some(FinishReason::ContentFilter) && self.last_answer().is_empty() {
             return self.failed("the gateway withheld the answer").map(Some);
         }
-        if self.repairs < self.parts.budget.limits().repairs
+        if self.reminders.repairs < self.parts.budget.limits().repairs
             && let Some(problem) = self.structured_problem()
         {
-            self.repairs += 1;
             self.nudge(turn, &problem)?;
             return Ok(None);
         }
@@ -71,7 +73,10 @@ impl Engine<'_> {
     fn structured_problem(&self) -> Option<String> {
         let expected = self.parts.structured.as_ref()?;
         let problem = expected.check().validation_error?;
-        Some(format!("The result in `{}` cannot be used: {problem}. Write it again.", expected.sandbox_path))
+        Some(format!(
+            "The result in `{}` cannot be used: {problem}. Write it again.",
+            expected.place.sandbox.as_str()
+        ))
     }
 
     fn nudge(&mut self, turn: u64, text: &str) -> Result<(), RunError> {
@@ -110,6 +115,7 @@ impl Engine<'_> {
             usage: self.parts.budget.usage(),
             output_bytes: self.parts.budget.output_bytes(),
             context,
+            flow: self.keeper.state().clone(),
             structured,
             error,
             store: self.parts.store,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fullsend_model::{AssistantMessage, Image, Message, ToolCall};
 use serde_json::{Value, json};
 
-use super::calls::unchanged;
+use super::pictures::{Pictures, unchanged};
 use super::{Engine, Opening, RunError, RunParts, Watch};
 use crate::event::Event;
 use crate::store::{
@@ -49,10 +49,15 @@ impl<'w> Engine<'w> {
         engine.labels = recorded.labels;
         engine.current_dir.clone_from(&recorded.current_dir);
         engine.dangling = recorded.dangling;
+        engine.keeper.go_on(recorded.flow);
+        engine.reminders = recorded.reminders;
         for kept in recorded.messages {
             let message = engine.message_of(&kept.message)?;
             engine.retell(&kept.message);
             engine.conversation.push(message);
+            if matches!(kept.message, KeptMessage::Assistant { .. }) {
+                engine.answered = kept.label;
+            }
             engine.context = engine.labels.join(engine.context, kept.label).unwrap_or(kept.label);
         }
         engine.more = more;
@@ -66,23 +71,20 @@ impl<'w> Engine<'w> {
 
     /// Says what is new. An answer that was the last thing on record is the end, unless there is something more to say.
     pub(super) fn take_up(&mut self) -> Result<Option<Ending>, RunError> {
-        let answered = matches!(
-            self.conversation.messages().last(),
-            Some(Message::Assistant(AssistantMessage { tool_calls, .. })) if tool_calls.is_empty()
-        );
-        if answered && self.more.is_empty() && self.dangling.is_empty() {
-            let turn = u64::from(self.parts.budget.turns());
-            return self.settle(turn, &fullsend_model::FinishReason::Stop);
+        if self.reminders.unanswered.is_none() || !self.more.is_empty() {
+            return Ok(None);
         }
-        Ok(None)
+        let turn = u64::from(self.parts.budget.turns());
+        self.settle(turn)
     }
 
     /// Answers the calls that were asked for and have no result: those that never began are made now, and so are reads;
     /// others may have done something already, and are not made twice.
     pub(super) async fn make_dangling_calls(&mut self) -> Result<(), RunError> {
         let turn = u64::from(self.parts.budget.turns());
-        let label = self.context_label();
-        let mut images = self.unseen_images();
+        // Calls of one answer share what it was made of, also where only some were made before the run was stopped.
+        let basis = self.basis(self.answered);
+        let mut pictures = Pictures { images: self.unseen_images(), label: self.context_label() };
         let mut open: Vec<ToolCall> = Vec::new();
         for dangling in std::mem::take(&mut self.dangling) {
             let call = dangling.call;
@@ -93,7 +95,7 @@ impl<'w> Engine<'w> {
                 // What was refused is refused again.
                 CallState::Finished { execution: Execution::NotRun, .. } => open.push(call),
                 CallState::Interrupted { .. } | CallState::Finished { .. } => {
-                    self.answer_calls(turn, &std::mem::take(&mut open), &label, &mut images).await?;
+                    self.answer_calls(turn, &std::mem::take(&mut open), &basis, &mut pictures).await?;
                     if let Ok(prepared) = self.parts.toolbox.prepare(&call) {
                         prepared.tool.clean_up(&prepared.input);
                     }
@@ -101,8 +103,8 @@ impl<'w> Engine<'w> {
                 }
             }
         }
-        self.answer_calls(turn, &open, &label, &mut images).await?;
-        self.show_images(turn, images, &label)?;
+        self.answer_calls(turn, &open, &basis, &mut pictures).await?;
+        self.show_pictures(turn, pictures)?;
         let more = std::mem::take(&mut self.more);
         self.tell_model(more)
     }
@@ -169,7 +171,7 @@ impl<'w> Engine<'w> {
                 let images = image_attachments.iter().map(load).collect::<Result<_, _>>()?;
                 Message::User { content: content.clone(), images }
             }
-            KeptMessage::Assistant { content, tool_calls } => Message::Assistant(AssistantMessage {
+            KeptMessage::Assistant { content, tool_calls, .. } => Message::Assistant(AssistantMessage {
                 content: content.clone(),
                 tool_calls: tool_calls.clone(),
             }),
@@ -190,13 +192,13 @@ impl<'w> Engine<'w> {
         let media_type = known_media_type(&attachment.media_type).ok_or_else(|| {
             fault(io::Error::new(io::ErrorKind::InvalidData, "not a picture of a known kind"))
         })?;
-        Ok(Image { media_type, bytes: bytes.into() })
+        Ok(Image { media_type, bytes })
     }
 
     /// Tells whoever watches what is on record.
     fn retell(&mut self, kept: &KeptMessage) {
         self.tell(kept);
-        if let KeptMessage::Assistant { content, tool_calls } = kept {
+        if let KeptMessage::Assistant { content, tool_calls, .. } = kept {
             (self.watch)(Event::Answered { content, calls: tool_calls });
         }
     }

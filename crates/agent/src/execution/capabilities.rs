@@ -51,7 +51,7 @@ impl Execution {
         let arguments = ["-c", PROBE, "probe"].into_iter().chain(PROGRAMS);
         let request = ExecRequest { timeout: Some(TIMEOUT), ..ExecRequest::new("/bin/sh", arguments) };
         let capture = Capture { output_id: "capabilities", limits: LIMITS, spill: &Nowhere, listener: None };
-        let captured = self.run(request, capture).await?;
+        let captured = self.run_aside(request, capture).await?;
         if captured.exit.exit_code != 0 {
             let code = captured.exit.exit_code;
             return Err(

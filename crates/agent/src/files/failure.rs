@@ -157,6 +157,7 @@ impl From<FileProblem> for Failure {
             FileProblem::NotAFile(_)
             | FileProblem::NotADirectory
             | FileProblem::DanglingLink
+            | FileProblem::Linked
             | FileProblem::TooManyLinks => ErrorCode::NotAFile,
             FileProblem::Outside => ErrorCode::PathOutsideWorkspace,
             FileProblem::Reserved

@@ -151,6 +151,8 @@ impl<'a> Account<'a> {
                 self.timeline.push(at, Happening::finished(ending));
             }
             Row::Started { .. }
+            | Row::Hidden { .. }
+            | Row::Inspected { .. }
             | Row::Label { .. }
             | Row::Opened
             | Row::SkillActivated { .. }
@@ -207,7 +209,7 @@ impl<'a> Account<'a> {
                 self.failures.push_denied(at, event);
             }
         }
-        self.activities.event(event.tool_call_id.as_deref(), index);
+        self.activities.event(event, index);
         self.events.push(Value::Object(record));
     }
 

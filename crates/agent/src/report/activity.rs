@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::gate::FlowMode;
-use crate::store::{CallFinished, Execution, Row, RunId, ToolResultRef};
+use crate::store::{CallFinished, EventSeverity, Execution, PolicyEvent, Row, RunId, ToolResultRef};
 use crate::tool::Effect;
 
 /// One call.
@@ -64,7 +64,7 @@ impl<'a> Activities<'a> {
 
     /// Takes notice of a beginning or an end; returns a call that is new.
     pub(super) fn see(&mut self, at: &'a str, row: &'a Row, mode: FlowMode) -> Option<&Activity<'a>> {
-        if let Row::CallStarted { call_id, tool, output_id, effect, input } = row {
+        if let Row::CallStarted { call_id, tool, output_id, effect, input, .. } = row {
             let mut begun = self.begin(at, call_id, tool, mode);
             begun.effect_class = Some(*effect);
             begun.tool_input_summary = Some(input);
@@ -132,11 +132,14 @@ impl<'a> Activities<'a> {
     }
 
     /// Connects something that somebody should know with its call: one that runs, or one that is about to.
-    pub(super) fn event(&mut self, call_id: Option<&'a str>, index: usize) {
-        let Some(call_id) = call_id else { return };
-        let running = self.latest.get(call_id).and_then(|at| self.all.get_mut(*at));
-        match running.filter(|activity| activity.ended_at.is_none()) {
-            Some(activity) => activity.policy_event_indexes.push(index),
+    pub(super) fn event(&mut self, event: &'a PolicyEvent, index: usize) {
+        let Some(call_id) = event.tool_call_id.as_deref() else { return };
+        let latest = self.latest.get(call_id).and_then(|at| self.all.get_mut(*at));
+        let open = |activity: &&mut Activity<'_>| {
+            activity.ended_at.is_none() || activity.execution_status == Execution::NotRun
+        };
+        match latest.filter(open) {
+            Some(activity) => activity.notice(event.severity, index),
             None => self.early_events.entry(call_id).or_default().push(index),
         }
     }
@@ -155,6 +158,17 @@ impl<'a> Activities<'a> {
 }
 
 impl<'a> Activity<'a> {
+    /// What becomes known after a call was allowed, such as that its result may not be seen, weighs more than that it was.
+    fn notice(&mut self, severity: EventSeverity, index: usize) {
+        self.policy_event_indexes.push(index);
+        let verdict = match severity {
+            EventSeverity::Denied => "denied",
+            EventSeverity::Warning if self.policy_decision == Some("denied".into()) => return,
+            EventSeverity::Warning => "warned",
+        };
+        self.policy_decision = Some(verdict.into());
+    }
+
     fn finish(&mut self, at: &'a str, finished: &'a CallFinished) {
         self.ended_at = Some(at);
         self.duration_ms = Some(finished.duration_ms);

@@ -64,6 +64,14 @@ impl Artifacts {
         self.write_json(Some(OUTPUTS), &name, Existing::Keep, record)
     }
 
+    /// Reads the whole result of a call.
+    pub(crate) fn read_output(&self, output_id: &str, tool: &str) -> io::Result<Value> {
+        let name = format!("{}.json", plain_name(&format!("{output_id}-{tool}")));
+        let directory = files::dir_in(self.directory(), OUTPUTS)?;
+        let file = files::open_file(directory, &name, OFlags::RDONLY)?;
+        serde_json::from_reader(io::BufReader::new(file)).map_err(io::Error::from)
+    }
+
     /// The highest number of an output that has a file; zero when there is none.
     pub(super) fn highest_output(&self, run_id: &RunId) -> u64 {
         let opened = files::dir_in(self.directory(), OUTPUTS);

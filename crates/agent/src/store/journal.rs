@@ -167,7 +167,7 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 18] = [
+const KINDS: [&str; 20] = [
     "started",
     "resumed",
     "label",
@@ -176,6 +176,8 @@ const KINDS: [&str; 18] = [
     "model_attempt",
     "usage",
     "call_started",
+    "hidden",
+    "inspected",
     "call_finished",
     "decision",
     "policy_event",

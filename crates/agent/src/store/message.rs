@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use fullsend_model::ToolCall;
+use fullsend_model::{FinishReason, ToolCall};
 use serde::{Deserialize, Serialize};
 
 use super::run_id::RunId;
@@ -31,6 +31,9 @@ pub enum KeptMessage {
         /// The calls it asks for, in order.
         #[serde(default, skip_serializing_if = "Vec::is_empty", with = "wire_calls")]
         tool_calls: Vec<ToolCall>,
+        /// Why it stopped; none where nobody took it down.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        finish_reason: Option<FinishReason>,
     },
     /// The result of a call.
     Tool {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::flow::FlowRecord;
 use crate::gate::{FlowMode, Verdict};
 use crate::tool::Effect;
 
@@ -32,6 +33,9 @@ pub struct PolicyDecision {
     /// The profile that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subagent_profile: Option<String>,
+    /// What the rules of flow found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowRecord>,
 }
 
 /// Something about a call that somebody should know.

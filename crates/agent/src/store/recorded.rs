@@ -1,6 +1,7 @@
 //! What a journal says about its run.
 
 mod calls;
+mod reminders;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub use calls::{CallState, DanglingCall};
+pub use reminders::Reminders;
 
 use self::calls::Asked;
 use super::error::StoreError;
@@ -22,6 +24,7 @@ use super::settings::RecordedSettings;
 use super::subagent::{SubagentRun, SubagentStatus};
 use super::usage;
 use super::{open_run, run_dir_of};
+use crate::flow::FlowState;
 
 /// A message with its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +52,8 @@ pub struct Recorded {
     pub labels: LabelTable,
     /// How often the model answered.
     pub turns: u64,
+    /// What is known about its flows: the label of the conversation, handles, exceptions that were used.
+    pub flow: FlowState,
     /// What the answers used.
     pub usage: Usage,
     /// What the answers cost whose cost is known, in US dollars: a limit counts these, also where others are unknown.
@@ -63,6 +68,8 @@ pub struct Recorded {
     pub calls: u64,
     /// Where commands start, in the sandbox.
     pub current_dir: String,
+    /// What the model was told about its last answers.
+    pub reminders: Reminders,
     /// Calls that the model asked for and has no answer to.
     pub dangling: Vec<DanglingCall>,
     /// The skills in use: entries of `skill-activations.json`.
@@ -192,12 +199,14 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         messages: Vec::new(),
         labels: LabelTable::default(),
         turns: 0,
+        flow: FlowState::default(),
         usage: Usage::default(),
         spent_usd: None,
         output_bytes: 0,
         active: Duration::ZERO,
         next_output: 1,
         calls: 0,
+        reminders: Reminders::default(),
         dangling: Vec::new(),
         skill_activations: Vec::new(),
         subagents: Vec::new(),
@@ -210,6 +219,7 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
 }
 
 fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
+    recorded.flow.see(&row, &recorded.labels);
     match row {
         Row::Started { .. } => {}
         Row::Resumed { settings, .. } => {
@@ -227,7 +237,11 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
             recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
             recorded.turns += u64::from(matches!(message, KeptMessage::Assistant { .. }));
             recorded.output_bytes = recorded.output_bytes.saturating_add(grown(turn, &message));
+            recorded.reminders.see(turn, &message);
             recorded.messages.push(KeptTurn { turn, label, message });
+        }
+        Row::Hidden { label, .. } => {
+            recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
         }
         Row::Opened => recorded.opened = true,
         Row::CallStarted { output_id, tool, .. } => {
@@ -250,6 +264,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         Row::ModelAttempt { .. }
         | Row::Usage { .. }
         | Row::Decision(_)
+        | Row::Inspected { .. }
         | Row::PolicyEvent(_)
         | Row::Failure(_)
         | Row::SkillRead { .. }
@@ -277,7 +292,7 @@ fn used(recorded: &mut Recorded, output_id: &str) {
 /// What a message counts against the budget of output. What the operator gives is free.
 fn grown(turn: u64, message: &KeptMessage) -> u64 {
     match message {
-        KeptMessage::Assistant { content, tool_calls } => {
+        KeptMessage::Assistant { content, tool_calls, .. } => {
             let arguments: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
             (content.len() as u64).saturating_add(arguments as u64)
         }

@@ -77,6 +77,29 @@ pub enum Row {
         effect: Effect,
         /// The arguments, as sizes and digests.
         input: Map<String, Value>,
+        /// The exceptions of the policy that it uses up.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        grants: Vec<String>,
+    },
+    /// A result is kept from the model, which gets its number as a handle.
+    Hidden {
+        /// The gateway's name for the call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// The number of the output.
+        output_id: String,
+        /// Where the result came from.
+        label: LabelId,
+    },
+    /// The model looks at something that was kept from it.
+    Inspected {
+        /// The gateway's name for the call.
+        call_id: String,
+        /// The handle.
+        handle: String,
+        /// How much of it the model gets to see.
+        bytes: u64,
     },
     /// A call is over.
     CallFinished(CallFinished),

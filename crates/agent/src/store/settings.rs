@@ -82,6 +82,9 @@ pub struct RecordedSandbox {
     /// The image of a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
+    /// The runtime of a container; none is the engine's own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
     /// The hosts that may be reached, as they were written.
     pub network_hosts: BTreeSet<String>,
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fullsend_flow::{Deed, Label};
+use fullsend_flow::{Deed, Policy, Source};
 use fullsend_sandbox::{ExecRequest, SandboxError};
 use rustix::fs::{FileType, Mode, OFlags};
 use serde_json::{Map, Value, json};
@@ -215,7 +215,7 @@ impl Bash {
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
-            label: context.label.join(&Label::untrusted()),
+            label: context.label.join(&Policy::default().label_of(Source::File(""))),
             images: Vec::new(),
             failure,
             shown: Shown { line: format!("{line} (exit {exit_code})"), diff: None },

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fullsend_flow::{Deed, Label};
+use fullsend_flow::{Deed, Policy, Source};
 use fullsend_sandbox::{ByteString, ExecRequest, SandboxError};
 use serde_json::{Map, Value, json};
 
@@ -268,7 +268,7 @@ fn output(
     ToolOutput {
         record: Value::Object(record),
         model_view: None,
-        label: context.label.join(&Label::untrusted()),
+        label: context.label.join(&Policy::default().label_of(Source::File(""))),
         images: Vec::new(),
         failure,
         shown: Shown { line, diff: None },

@@ -46,7 +46,11 @@ impl Workspace {
     /// Where several mounts hold it, the one with the longest path on the host counts.
     pub fn host_to_sandbox(&self, path: &Path) -> Result<Contained, HostPathError> {
         let Some(root) = self.mounts.first() else { return Err(HostPathError::Outside(path.to_owned())) };
-        let host = real_path(&root.host.join(path))?;
+        self.real_to_sandbox(real_path(&root.host.join(path))?)
+    }
+
+    /// The same for a path that had no links when somebody looked; whether it has some now does not matter.
+    pub fn real_to_sandbox(&self, host: PathBuf) -> Result<Contained, HostPathError> {
         let holds = |mount: &&Mount| host.starts_with(&mount.host);
         let mount = self.mounts.iter().filter(holds).max_by_key(|mount| mount.host.as_os_str().len());
         let Some(mount) = mount else { return Err(HostPathError::Outside(host)) };
@@ -57,6 +61,19 @@ impl Workspace {
             below => mount.target.join(below).map_err(|_| HostPathError::Outside(host.clone()))?,
         };
         Ok(Contained { sandbox, access: mount.access, host })
+    }
+
+    /// Where in the workspace itself a path leads, links followed as far as it exists; none if it leads elsewhere.
+    pub(crate) fn real_in_workspace(&self, path: &SandboxPath) -> Option<String> {
+        let below = self.in_workspace(path)?;
+        let root = self.mounts.first()?;
+        let host = root.host.join(below);
+        // Most files exist, and are found at once.
+        if let Ok(real) = host.canonicalize() {
+            return real.strip_prefix(&root.host).ok()?.to_str().map(str::to_owned);
+        }
+        let contained = self.host_to_sandbox(&host).ok()?;
+        self.in_workspace(&contained.sandbox).map(str::to_owned)
     }
 }
 

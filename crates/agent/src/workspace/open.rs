@@ -7,7 +7,7 @@ use std::{ffi::OsStr, fmt};
 
 use rustix::fs::{FileType, Mode, OFlags};
 
-use super::reach::{Gaps, Reached, open_directory, reach};
+use super::reach::{Gaps, Links, Reached, open_directory, reach};
 use super::{FileProblem, SandboxPath, Workspace};
 
 /// The most bytes of one file that are held at once.
@@ -58,17 +58,26 @@ pub(super) fn read_all(file: &File, size: u64, limit: u64) -> Result<Vec<u8>, Fi
 impl Workspace {
     /// Opens a regular file. Pipes, sockets and devices are refused without being opened.
     pub fn open_file(&self, path: &SandboxPath) -> Result<OpenFile, FileProblem> {
+        self.open_file_by(path, Links::Follow)
+    }
+
+    /// Opens a regular file that is where its path says: no link leads to it.
+    pub fn open_unlinked_file(&self, path: &SandboxPath) -> Result<OpenFile, FileProblem> {
+        self.open_file_by(path, Links::Refuse)
+    }
+
+    fn open_file_by(&self, path: &SandboxPath, links: Links) -> Result<OpenFile, FileProblem> {
         let mut tries = 1;
         loop {
-            match self.open_file_once(path) {
+            match self.open_file_once(path, links) {
                 Err(FileProblem::Changed) if tries < TRIES => tries += 1,
                 done => return done,
             }
         }
     }
 
-    fn open_file_once(&self, path: &SandboxPath) -> Result<OpenFile, FileProblem> {
-        match self.reach(path, Gaps::Refuse)? {
+    fn open_file_once(&self, path: &SandboxPath, links: Links) -> Result<OpenFile, FileProblem> {
+        match self.reach(path, Gaps::Refuse, links)? {
             Reached::Directory(_) => Err(FileProblem::NotAFile("a directory")),
             Reached::Free { .. } | Reached::Dangling => Err(FileProblem::NotFound),
             Reached::Entry { parent, name, kind } => {
@@ -80,16 +89,16 @@ impl Workspace {
 
     /// Opens a directory, to be listed.
     pub(crate) fn open_directory(&self, path: &SandboxPath) -> Result<OwnedFd, FileProblem> {
-        match self.reach(path, Gaps::Refuse)? {
+        match self.reach(path, Gaps::Refuse, Links::Follow)? {
             Reached::Directory(handle) => Ok(open_directory(handle.as_fd(), OsStr::new("."))?),
             Reached::Free { .. } | Reached::Dangling => Err(FileProblem::NotFound),
             Reached::Entry { .. } => Err(FileProblem::NotADirectory),
         }
     }
 
-    pub(super) fn reach(&self, path: &SandboxPath, gaps: Gaps) -> Result<Reached, FileProblem> {
+    pub(super) fn reach(&self, path: &SandboxPath, gaps: Gaps, links: Links) -> Result<Reached, FileProblem> {
         let (mount, below) = self.mount_of(path).ok_or(FileProblem::Outside)?;
-        reach(self, mount.handle(), below, gaps)
+        reach(self, mount.handle(), below, gaps, links)
     }
 }
 

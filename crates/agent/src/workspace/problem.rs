@@ -30,6 +30,9 @@ pub enum FileProblem {
     /// Links that lead to each other.
     #[error("there are too many symbolic links in the path")]
     TooManyLinks,
+    /// A link where none may be.
+    #[error("there is a symbolic link in the path")]
+    Linked,
     /// The file is there although it was to be created.
     #[error("the file exists already")]
     Exists,

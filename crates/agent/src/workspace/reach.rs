@@ -41,6 +41,15 @@ pub(crate) enum Gaps {
     Create,
 }
 
+/// What to do about links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Links {
+    /// They are followed as long as they stay in the mount.
+    Follow,
+    /// There may be none.
+    Refuse,
+}
+
 /// Where a walk ended.
 #[derive(Debug)]
 pub(crate) enum Reached {
@@ -71,9 +80,10 @@ pub(crate) fn reach(
     root: BorrowedFd<'_>,
     below: &str,
     gaps: Gaps,
+    links: Links,
 ) -> Result<Reached, FileProblem> {
     let first = rustix::fs::openat(root, ".", NAME_ONLY | OFlags::DIRECTORY, Mode::empty())?;
-    let mut walk = Walk { workspace, held: vec![first], names: Vec::new(), links: 0 };
+    let mut walk = Walk { workspace, held: vec![first], names: Vec::new(), links, followed: 0 };
     walk.push_names(below.as_bytes(), Origin::Path);
     while let Some((name, origin)) = walk.names.pop() {
         if name == ".." {
@@ -101,7 +111,8 @@ struct Walk<'a> {
     held: Vec<OwnedFd>,
     /// The names still to go, the next one last.
     names: Vec<(OsString, Origin)>,
-    links: usize,
+    links: Links,
+    followed: usize,
 }
 
 impl Walk<'_> {
@@ -150,8 +161,11 @@ impl Walk<'_> {
     }
 
     fn follow(&mut self, link: &OwnedFd) -> Result<(), FileProblem> {
-        self.links += 1;
-        if self.links > MOST_LINKS {
+        if self.links == Links::Refuse {
+            return Err(FileProblem::Linked);
+        }
+        self.followed += 1;
+        if self.followed > MOST_LINKS {
             return Err(FileProblem::TooManyLinks);
         }
         let target = OsString::from_vec(rustix::fs::readlinkat(link, "", Vec::new())?.into_bytes());

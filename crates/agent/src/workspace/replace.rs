@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::open::{expect_regular, open_regular, read_all};
-use super::reach::{Gaps, Reached, open_directory};
+use super::reach::{Gaps, Links, Reached, open_directory};
 use super::{Access, FileProblem, SandboxPath, Workspace};
 
 /// Names of new files until they are complete are tried this often.
@@ -65,7 +65,7 @@ impl Workspace {
             (Access::Writable, Parents::MustExist) | (Access::ReadOnly, _) => Gaps::Refuse,
         };
         // What a read-only mount reserves is named as such: the answer must not depend on the mode of the mount.
-        let reached = self.reach(path, gaps);
+        let reached = self.reach(path, gaps, Links::Follow);
         if mount.access() == Access::ReadOnly {
             return Err(reached.err().filter(is_about_place).unwrap_or(FileProblem::ReadOnlyMount));
         }
@@ -87,7 +87,8 @@ impl Workspace {
 impl Workspace {
     /// Removes drafts beside a file that processes which are gone left there when they were killed.
     pub(crate) fn remove_drafts(&self, path: &SandboxPath) {
-        let Ok(Reached::Free { parent, .. } | Reached::Entry { parent, .. }) = self.reach(path, Gaps::Refuse)
+        let Ok(Reached::Free { parent, .. } | Reached::Entry { parent, .. }) =
+            self.reach(path, Gaps::Refuse, Links::Follow)
         else {
             return;
         };

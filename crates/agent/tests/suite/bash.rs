@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fullsend_agent::execution::{Directories, Execution, SessionPlan, Whereabouts as _};
 use fullsend_agent::tools::{Bash, BashLimits};
-use fullsend_flow::Label;
+use fullsend_flow::{Policy, Source};
 use serde_json::json;
 
 use crate::support::room::{Room, expect_gone, in_rooms, open_files, status};
@@ -35,7 +35,7 @@ async fn a_result_says_what_came_of_the_command(room: &Room) {
     });
     assert_eq!(output.record, expected);
     assert_eq!((output.failure, output.model_view), (None, None));
-    assert_eq!(output.label, Label::untrusted());
+    assert_eq!(output.label, Policy::default().label_of(Source::File("")));
     assert_eq!(output.shown.line, "echo out; echo err >&2; exit 3 (exit 3)");
     let record = room.sh("kill -9 $$").await;
     assert_eq!((&record["exitCode"], &record["signal"]), (&json!(137), &json!(9)), "{record}");

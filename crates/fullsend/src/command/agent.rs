@@ -115,6 +115,7 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
             let _nobody_depends_on_it = artifacts.write_artifact("capabilities.json", &found);
         }
     });
+    let policy = Arc::new(scene.settings().flow_policy.clone());
     let parts = RunParts {
         model: model.client,
         model_name: model.name,
@@ -123,7 +124,10 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         store,
         mode: scene.settings().flow_mode,
         role: scene.settings().prompt_role,
-        policy: Arc::new(scene.settings().flow_policy.clone()),
+        inputs: policy.clone(),
+        policy,
+        network: !scene.settings().sandbox.network_hosts.is_empty(),
+        workspace: scene.workspace(),
         budget,
         structured: started.structured,
         current_dir: started.current_dir,

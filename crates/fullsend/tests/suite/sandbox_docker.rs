@@ -7,13 +7,9 @@ use std::process::{Command, Stdio};
 use fullsend_testkit::{declare_skip, test_name};
 use serde_json::Value;
 
+use crate::suite::docker_engine::{self, IMAGE};
 use crate::suite::running::Ran;
 use crate::suite::users::User;
-
-/// The image that the repository's test runner makes.
-const IMAGE: &str = "fullsend-test:latest";
-/// How clients find their engine.
-const DOCKER_HOST: &str = "DOCKER_HOST";
 
 /// A user with an engine.
 struct Engine {
@@ -23,24 +19,12 @@ struct Engine {
 impl Engine {
     /// None, and a skip, when there is no engine or no image.
     fn find(test: &str) -> Option<Self> {
-        match Command::new("docker").args(["image", "inspect", IMAGE]).output() {
-            Ok(output) if output.status.success() => Some(Self { user: User::caller() }),
-            Ok(output) => {
-                declare_skip(test, &String::from_utf8_lossy(&output.stderr));
-                None
-            }
-            Err(error) => {
-                declare_skip(test, &format!("docker: {error}"));
-                None
-            }
-        }
+        docker_engine::is_there(test).then(|| Self { user: User::caller() })
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.user.command(arguments);
-        if let Some(host) = std::env::var_os(DOCKER_HOST) {
-            command.env(DOCKER_HOST, host);
-        }
+        docker_engine::announce(&mut command);
         command
     }
 
@@ -50,11 +34,7 @@ impl Engine {
 
     /// Containers of this user's state directory.
     fn containers(&self) -> String {
-        let state = fs::canonicalize(self.user.home().join(".local/state/fullsend/docker")).unwrap();
-        let label = format!("label=dev.fullsend.state={}", state.display());
-        let listed = Command::new("docker").args(["ps", "-aq", "--filter", &label]).output().unwrap();
-        assert!(listed.status.success(), "{listed:?}");
-        String::from_utf8(listed.stdout).unwrap()
+        docker_engine::containers(&self.user.home().join(".local/state"))
     }
 }
 

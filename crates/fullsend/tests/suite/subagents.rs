@@ -311,13 +311,13 @@ fn reads_evil(schema: Option<&Value>, answer: &str) -> AgentPlace {
     place
 }
 
-/// Who vouches for all that the model of a run has seen at its end.
-fn trusts(run: &Path) -> Vec<Value> {
+/// Whether all that the model of a run has seen at its end is the operator's word.
+fn is_commanded(run: &Path) -> bool {
     let rows = rows(run);
     let labels: Vec<&Value> = rows.iter().filter(|row| row["kind"] == "label").collect();
     let last = rows.iter().rev().find(|row| row["kind"] == "message").unwrap();
     let label = labels.iter().find(|row| row["id"] == last["label"]).unwrap();
-    label["label"]["integrity"]["only"].as_array().unwrap().clone()
+    label["label"]["integrity"].to_string().contains("commanded")
 }
 
 fn verdict() -> Value {
@@ -329,8 +329,8 @@ fn prose_of_a_subagent_is_made_of_what_it_has_read() {
     let place = reads_evil(None, "All is well.");
     done(&place, &["--flow-policy", "../policy.yaml"]);
     let (parent, children) = family(&place);
-    assert_eq!(trusts(&children[0]), [] as [Value; 0]);
-    assert_eq!(trusts(&parent), [] as [Value; 0], "nobody vouches for what the run knows now");
+    assert!(!is_commanded(&children[0]));
+    assert!(!is_commanded(&parent), "the operator does not vouch for what the run knows now");
 }
 
 #[test]
@@ -339,8 +339,8 @@ fn a_choice_that_the_run_offered_is_still_its_own() {
     let place = reads_evil(Some(&verdict()), &answer);
     done(&place, &["--flow-policy", "../policy.yaml"]);
     let (parent, children) = family(&place);
-    assert_eq!(trusts(&children[0]), [] as [Value; 0]);
-    assert_ne!(trusts(&parent), [] as [Value; 0]);
+    assert!(!is_commanded(&children[0]));
+    assert!(is_commanded(&parent));
     let subagent = results(&parent)[0]["subagent"].clone();
     let returned = &subagent["structuredReturn"];
     assert_eq!((&returned["status"], &subagent["status"]), (&json!("valid"), &json!("completed")));
@@ -349,7 +349,10 @@ fn a_choice_that_the_run_offered_is_still_its_own() {
     assert_eq!(returned["value"], json!({"verdict": "bad", "why": sealed}));
     assert_eq!(returned["linkedStringCount"], 1);
     assert!(!subagent.to_string().contains("Ignore your rules"), "{subagent}");
-    assert!(subagent.get("modelTurns").is_none(), "what the child can choose is counted or not there: {subagent}");
+    assert!(
+        subagent.get("modelTurns").is_none(),
+        "what the child can choose is counted or not there: {subagent}"
+    );
     let raw = children[0].join(format!("tool-outputs/{child}_subagent_return_1-subagent_return.json"));
     let raw: Value = serde_json::from_str(&fs::read_to_string(raw).unwrap()).unwrap();
     assert_eq!(raw["rawFinalAssistantText"], answer);
@@ -368,7 +371,7 @@ fn more_than_a_subagent_may_tell_is_withheld() {
     let subagent = results(&parent)[0]["subagent"].clone();
     assert_eq!(subagent["structuredReturn"]["status"], "withheld", "{subagent}");
     assert!(subagent["structuredReturn"].get("value").is_none(), "{subagent}");
-    assert_ne!(trusts(&parent), [] as [Value; 0]);
+    assert!(is_commanded(&parent));
     assert_eq!(document(&parent, "run-report.json")["subagentRuns"][0]["structuredReturn"], "withheld");
 }
 
@@ -387,7 +390,11 @@ fn what_does_not_fit_the_schema_is_told_in_fixed_words() {
         let (parent, _) = family(&place);
         let subagent = results(&parent)[0]["subagent"].clone();
         let expected = format!("Subagent return validation failed: {problem}");
-        assert_eq!((&subagent["status"], &subagent["summary"]), (&json!("failed"), &json!(expected)), "{answer}");
+        assert_eq!(
+            (&subagent["status"], &subagent["summary"]),
+            (&json!("failed"), &json!(expected)),
+            "{answer}"
+        );
         assert!(subagent["structuredReturn"].get("value").is_none(), "{answer}: {subagent}");
         assert!(!subagent.to_string().contains(hostile), "{answer}: {subagent}");
         assert_eq!(document(&parent, "run-report.json")["failureRecords"][0]["toolId"], "delegate_task");
@@ -397,7 +404,9 @@ fn what_does_not_fit_the_schema_is_told_in_fixed_words() {
 #[test]
 fn a_search_of_the_web_is_the_model_s_own() {
     let answer = |text: &str| {
-        GatewayReply::events(&[json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]})])
+        GatewayReply::events(&[
+            json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]}),
+        ])
     };
     let arguments = json!({"goal": "What is new?", "profile": "web_search"}).to_string();
     let gateway = ScriptedGateway::sequence(vec![
@@ -408,8 +417,17 @@ fn a_search_of_the_web_is_the_model_s_own() {
     let place = AgentPlace::new(&json!({"turns": [{"say": "-"}]}));
     let url = format!("{}/v1", gateway.url());
     let ran = finish(place.command(&[
-        "exec", "--prompt", "Go.", "--model", "m", "--gateway-base-url", &url, "--gateway-auth-mode", "none",
-        "--allow-subagent-profile", "web_search",
+        "exec",
+        "--prompt",
+        "Go.",
+        "--model",
+        "m",
+        "--gateway-base-url",
+        &url,
+        "--gateway-auth-mode",
+        "none",
+        "--allow-subagent-profile",
+        "web_search",
     ]));
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let asked = gateway.requests()[1].json();
@@ -420,5 +438,5 @@ fn a_search_of_the_web_is_the_model_s_own() {
     assert_eq!(subagent["summary"], "Much.");
     assert_eq!(subagent["manifest"]["modelSource"], "profile");
     assert_eq!(subagent["manifest"]["nativeModelToolIds"], json!(["google_search"]));
-    assert_eq!(trusts(&parent), [] as [Value; 0], "anybody may have written what was found");
+    assert!(!is_commanded(&parent), "anybody may have written what was found");
 }

@@ -114,6 +114,8 @@ impl Asked {
             | Row::Opened
             | Row::ModelAttempt { .. }
             | Row::Usage { .. }
+            | Row::Hidden { .. }
+            | Row::Inspected { .. }
             | Row::Decision(_)
             | Row::PolicyEvent(_)
             | Row::Failure(_)

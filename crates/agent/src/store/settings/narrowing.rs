@@ -52,6 +52,7 @@ impl RecordedSettings {
         }
         found.same("sandbox.backend", &self.sandbox.backend, &asked.sandbox.backend);
         found.same("sandbox.image", &self.sandbox.image, &asked.sandbox.image);
+        found.same("sandbox.runtime", &self.sandbox.runtime, &asked.sandbox.runtime);
         found.within("sandbox.networkHosts", &self.sandbox.network_hosts, &asked.sandbox.network_hosts);
         found.same("gateway.url", &self.gateway.url, &asked.gateway.url);
         found.same("gateway.auth", &self.gateway.auth, &asked.gateway.auth);

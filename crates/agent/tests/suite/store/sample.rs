@@ -72,6 +72,7 @@ pub(crate) fn settings() -> RecordedSettings {
         sandbox: RecordedSandbox {
             backend: "local".to_owned(),
             image: None,
+            runtime: None,
             network_hosts: words(&["api.example.com", "docs.example.com"]),
         },
         model: "model-1".to_owned(),
@@ -113,7 +114,11 @@ pub(crate) fn assistant(content: &str, calls: &[(&str, &str, &str)]) -> KeptMess
         name: (*name).to_owned(),
         arguments: (*arguments).to_owned(),
     };
-    KeptMessage::Assistant { content: content.to_owned(), tool_calls: calls.iter().map(call).collect() }
+    KeptMessage::Assistant {
+        content: content.to_owned(),
+        tool_calls: calls.iter().map(call).collect(),
+        finish_reason: None,
+    }
 }
 
 pub(crate) fn result(
@@ -138,6 +143,7 @@ pub(crate) fn started(call_id: &str, tool: &str, output_id: &str, effect: Effect
         output_id: output_id.to_owned(),
         effect,
         input: input.as_object().unwrap().clone(),
+        grants: Vec::new(),
     }
 }
 
@@ -169,6 +175,7 @@ pub(crate) fn decision(call_id: &str, tool: &str, verdict: Verdict) -> Row {
         detail: None,
         tool_input_summary: None,
         subagent_profile: None,
+        flow: None,
     }))
 }
 

@@ -50,6 +50,7 @@ fn more_is_refused_by_name() {
         }),
         ("sandbox.backend", |asked| asked.sandbox.backend = "docker".to_owned()),
         ("sandbox.image", |asked| asked.sandbox.image = Some("other".to_owned())),
+        ("sandbox.runtime", |asked| asked.sandbox.runtime = Some("runc".to_owned())),
         ("sandbox.networkHosts", |asked| asked.sandbox.network_hosts.extend(["*".to_owned()])),
         ("gateway.url", |asked| asked.gateway.url.push('x')),
         ("gateway.auth", |asked| asked.gateway.auth = "none".to_owned()),

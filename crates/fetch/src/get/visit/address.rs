@@ -64,8 +64,8 @@ impl PageUrl {
         self.0.as_str()
     }
 
-    /// In lower case, without a dot at the end; an IPv6 address without brackets.
-    pub(super) fn host(&self) -> String {
+    /// The host: in lower case, without a dot at the end; an IPv6 address without brackets.
+    pub fn host(&self) -> String {
         match self.0.host() {
             Some(Host::Domain(name)) => name.strip_suffix('.').unwrap_or(name).to_owned(),
             Some(Host::Ipv4(address)) => address.to_string(),

@@ -92,7 +92,7 @@ impl Scene {
     }
 
     fn build(
-        wanted: Wanted,
+        mut wanted: Wanted,
         model: &ChosenModel,
         limits: &Limits,
         current: &Path,
@@ -111,6 +111,11 @@ impl Scene {
             wanted.runtime.is_none() || wanted.image.is_some(),
             Advice::new("a runtime of containers needs an image", "name one with `--sandbox-image`")
         );
+        // Links that lead there before the agent makes some are the operator's.
+        if let Some((path, _)) = wanted.structured.as_mut().filter(|_| !resumed) {
+            let told = || format!("the structured result `{}` cannot be used", path.display());
+            *path = workspace.host_to_sandbox(path).with_context(told)?.host;
+        }
         let registry = registry_of(&wanted, &workspace)?;
         let settings = settings_of(&wanted, &workspace, registry.as_ref(), model, limits)?;
         Ok(Self { artifact_root, wanted, settings, workspace: Arc::new(workspace), registry, resumed })
@@ -119,6 +124,11 @@ impl Scene {
     /// What is on record of it.
     pub(super) fn settings(&self) -> &RecordedSettings {
         &self.settings
+    }
+
+    /// Its directories.
+    pub(super) fn workspace(&self) -> Arc<Workspace> {
+        self.workspace.clone()
     }
 
     /// Keeps the schema of the result, so that the run can be gone on with.
@@ -208,13 +218,16 @@ impl Scene {
             tools.extend(bench.of_skills(store, &current_dir, skills));
         }
         if self.offers(subagent::NAME) {
+            let policy = Arc::new(self.settings.flow_policy.clone());
             let parent = Parent {
                 run_id: store.run_id().clone(),
                 artifact_root: self.artifact_root.clone(),
                 settings: self.settings.clone(),
                 model: model.client.clone(),
                 search_model: self.wanted.search_model.clone(),
-                policy: Arc::new(self.settings.flow_policy.clone()),
+                policy: policy.clone(),
+                inputs: policy,
+                workspace: self.workspace.clone(),
                 budget: budget.clone(),
                 recorder: store.recorder(),
                 current_dir: current_dir.clone(),
@@ -238,7 +251,12 @@ impl Scene {
         };
         let usual = DockerConfig::new(image, backend::state_directory("docker")?);
         let config = DockerConfig { runtime: self.wanted.runtime.clone(), ..usual };
-        Ok(Arc::new(DockerBackend::connect(config).await?))
+        let docker = DockerBackend::connect(config).await?;
+        let swept = docker.sweep().await;
+        if self.resumed {
+            swept?;
+        }
+        Ok(Arc::new(docker))
     }
 
     fn session(&self) -> SessionPlan {
@@ -261,14 +279,13 @@ impl Scene {
     fn structured(&self) -> Result<Option<StructuredResult>> {
         let Some((path, schema)) = &self.wanted.structured else { return Ok(None) };
         let told = || format!("the structured result `{}` cannot be used", path.display());
-        let contained = self.workspace.host_to_sandbox(path).with_context(told)?;
+        let contained = self.workspace.real_to_sandbox(path.clone()).with_context(told)?;
         ensure!(
             contained.access == Access::Writable,
             "the structured result `{}` is where the agent may not write",
             path.display()
         );
-        let sandbox = contained.sandbox.as_str().to_owned();
-        Ok(Some(StructuredResult::expect(contained.host, sandbox, schema, self.resumed)?))
+        Ok(Some(StructuredResult::expect(self.workspace.clone(), contained, schema, self.resumed)?))
     }
 
     /// What is said before the prompt: the system message, and skills that were asked for.
@@ -291,7 +308,7 @@ impl Scene {
             operator: self.wanted.operator,
             focus: focus.as_deref(),
             mounts: &mounts,
-            structured: structured.map(|one| (one.sandbox_path.as_str(), one.schema_text())),
+            structured: structured.map(|one| (one.place.sandbox.as_str(), one.schema_text())),
             skills: &catalogue,
             additional: self.wanted.system_prompt.as_deref(),
         });
@@ -371,6 +388,7 @@ fn settings_of(
         sandbox: RecordedSandbox {
             backend: if wanted.image.is_some() { "docker" } else { "local" }.to_owned(),
             image: wanted.image.clone(),
+            runtime: wanted.runtime.clone(),
             network_hosts: wanted.hosts.clone(),
         },
         model: model.name.clone(),

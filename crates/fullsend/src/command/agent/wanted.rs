@@ -143,7 +143,7 @@ impl Wanted {
             mounts: if asked_mounts.is_empty() { mounts.collect::<Result<_>>()? } else { asked_mounts },
             artifact_root,
             image: place.sandbox_image.clone().or_else(|| recorded.sandbox.image.clone()),
-            runtime: place.sandbox_docker_runtime.clone(),
+            runtime: place.sandbox_docker_runtime.clone().or_else(|| recorded.sandbox.runtime.clone()),
             hosts: asked_or(&place.allow_host, &recorded.sandbox.network_hosts),
             tools: asked_or(&args.permission.allow_tool, &recorded.tools),
             profiles: asked_or(&args.permission.allow_subagent_profile, &recorded.subagent_profiles)

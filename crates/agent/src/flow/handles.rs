@@ -1,0 +1,104 @@
+//! Handles in arguments: which are named, and what they stand for.
+
+use std::collections::BTreeMap;
+
+use fullsend_flow::{Label, LabelTable};
+use serde_json::{Map, Value};
+
+use super::state::FlowState;
+
+/// The handles that the arguments of a call name, by argument.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named(Vec<NamedIn>);
+
+#[derive(Clone, Debug)]
+struct NamedIn {
+    argument: String,
+    ids: Vec<String>,
+    /// Of what they stand for.
+    label: Label,
+}
+
+impl Named {
+    pub(super) fn of(input: &Map<String, Value>, state: &FlowState, labels: &LabelTable) -> Self {
+        if state.handles().next().is_none() {
+            return Self::default();
+        }
+        let found = input.iter().filter_map(|(argument, value)| {
+            let mut ids = Vec::new();
+            find(value, state, &mut ids);
+            // A label that cannot be found counts as that of nobody's and everybody's words: it never is one of ours.
+            let label_of = |id: &String| {
+                let handle = state.handle(id)?;
+                Some(labels.get(handle.label).cloned().unwrap_or_else(|_| Label::untrusted()))
+            };
+            let label = ids.iter().filter_map(label_of).reduce(|left, right| left.join(&right))?;
+            Some(NamedIn { argument: argument.clone(), ids, label })
+        });
+        Self(found.collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Every name, each once.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|one| one.ids.iter().map(String::as_str))
+    }
+
+    /// The label of what all of them stand for.
+    pub(crate) fn label(&self) -> Option<Label> {
+        self.0.iter().map(|one| one.label.clone()).reduce(|left, right| left.join(&right))
+    }
+
+    pub(super) fn label_in(&self, argument: &str) -> Option<&Label> {
+        self.0.iter().find(|one| one.argument == argument).map(|one| &one.label)
+    }
+
+    pub(super) fn by_argument(&self) -> BTreeMap<String, Vec<String>> {
+        self.0.iter().map(|one| (one.argument.clone(), one.ids.clone())).collect()
+    }
+}
+
+fn find(value: &Value, state: &FlowState, ids: &mut Vec<String>) {
+    match value {
+        Value::String(text) if state.handle(text).is_some() => {
+            if !ids.contains(text) {
+                ids.push(text.clone());
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| find(item, state, ids)),
+        Value::Object(members) => members.values().for_each(|member| find(member, state, ids)),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Puts the texts in the place of the names, as long as `left` bytes last: few names could stand for a great deal.
+pub(crate) fn substitute(value: &mut Value, texts: &BTreeMap<String, String>, left: &mut usize) -> bool {
+    match value {
+        Value::String(text) => {
+            let Some(hidden) = texts.get(text.as_str()) else { return true };
+            let Some(rest) = left.checked_sub(hidden.len()) else { return false };
+            *left = rest;
+            text.clone_from(hidden);
+            true
+        }
+        Value::Array(items) => items.iter_mut().all(|item| substitute(item, texts, left)),
+        Value::Object(members) => members.values_mut().all(|member| substitute(member, texts, left)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+/// What a handle stands for: what a person would take for the result. Always a text, so that its shape tells nothing, not
+/// even whether the call did what was asked.
+pub(crate) fn text_of(tool: &str, record: &Value) -> String {
+    let key = match tool {
+        "bash" | "run_skill_script" => Some("stdout"),
+        "read_file" => Some("content"),
+        "web_fetch" => Some("text"),
+        _ => None,
+    };
+    let text = key.and_then(|key| record.get(key)).and_then(Value::as_str);
+    text.map_or_else(|| record.to_string(), str::to_owned)
+}
