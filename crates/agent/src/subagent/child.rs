@@ -143,7 +143,7 @@ impl Delegate {
 
     fn model(&self, profile: Profile) -> &str {
         match profile {
-            Profile::Default | Profile::WebFetch => &self.parent.settings.model,
+            Profile::Default | Profile::Browser | Profile::WebFetch => &self.parent.settings.model,
             Profile::WebSearch => &self.parent.search_model,
         }
     }
@@ -161,7 +161,7 @@ impl Delegate {
             "model": settings.model,
             "modelSource": source,
             "allowedToolIds": task.profile.tools(),
-            "hostToolIds": [],
+            "hostToolIds": task.profile.host_tools(),
             "maxModelTurns": task.turns,
             "returnPolicy": profile::return_policy(),
             "createdAt": crate::store::time::now(&*self.parent.recorder.clock()),

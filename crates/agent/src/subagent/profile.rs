@@ -11,6 +11,8 @@ const TURNS: u32 = 8;
 pub enum Profile {
     /// Commands and files, as in the run itself.
     Default,
+    /// A browser that was lent, and looking at files.
+    Browser,
     /// Pages of the web, and nothing else.
     WebFetch,
     /// What the model's own side finds on the web.
@@ -19,12 +21,13 @@ pub enum Profile {
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Self; 3] = [Self::Default, Self::WebFetch, Self::WebSearch];
+    pub const ALL: [Self; 4] = [Self::Default, Self::Browser, Self::WebFetch, Self::WebSearch];
 
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
+            Self::Browser => "browser",
             Self::WebFetch => "web_fetch",
             Self::WebSearch => "web_search",
         }
@@ -41,15 +44,24 @@ impl Profile {
             Self::Default => {
                 &["bash", "read_file", "view_image", "edit_file", "write_file", "search_files", "list_files"]
             }
+            Self::Browser => &["browser", "read_file", "view_image"],
             Self::WebFetch => &["web_fetch"],
             Self::WebSearch => &[],
+        }
+    }
+
+    /// Those of them that act outside of the sandbox.
+    pub const fn host_tools(self) -> &'static [&'static str] {
+        match self {
+            Self::Browser => &["browser"],
+            Self::Default | Self::WebFetch | Self::WebSearch => &[],
         }
     }
 
     /// What the model's own side may do, by type.
     pub const fn native_tools(self) -> &'static [&'static str] {
         match self {
-            Self::Default | Self::WebFetch => &[],
+            Self::Default | Self::Browser | Self::WebFetch => &[],
             Self::WebSearch => &["google_search"],
         }
     }
@@ -58,6 +70,7 @@ impl Profile {
     pub(super) const fn purpose(self) -> &'static str {
         match self {
             Self::Default => "works with the files and commands of the workspace",
+            Self::Browser => "drives a browser: opens pages, reads them, fills in forms",
             Self::WebFetch => "reads pages of the public web",
             Self::WebSearch => "searches the web",
         }
@@ -66,7 +79,7 @@ impl Profile {
     /// How often the model of a child is asked, where nothing else is said.
     pub(super) const fn turns(self) -> u32 {
         match self {
-            Self::Default | Self::WebFetch | Self::WebSearch => TURNS,
+            Self::Default | Self::Browser | Self::WebFetch | Self::WebSearch => TURNS,
         }
     }
 }

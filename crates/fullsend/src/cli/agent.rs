@@ -49,6 +49,8 @@ pub(crate) struct AgentExecArgs {
     #[command(flatten)]
     pub(crate) permission: PermissionArgs,
     #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
+    #[command(flatten)]
     pub(crate) skills: SkillArgs,
     #[command(flatten)]
     pub(crate) limits: AgentLimitArgs,
@@ -124,7 +126,7 @@ pub(crate) struct PermissionArgs {
     #[arg(long, value_name = "TOOL", value_parser = TOOLS)]
     pub(crate) allow_tool: Vec<String>,
     /// What a subagent may be: its tools are those of the profile [default: `default`, unless `--allow-tool` is given]
-    #[arg(long, value_name = "PROFILE", value_parser = ["default", "web_fetch", "web_search"])]
+    #[arg(long, value_name = "PROFILE", value_parser = ["default", "browser", "web_fetch", "web_search"])]
     pub(crate) allow_subagent_profile: Vec<String>,
     /// How strictly the rules of information flow are applied
     #[arg(long, value_name = "MODE")]
@@ -132,6 +134,23 @@ pub(crate) struct PermissionArgs {
     /// A file with rules of information flow; `fullsend harness schema --kind flow-policy` describes it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) flow_policy: Option<PathBuf>,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Browser")]
+pub(crate) struct BrowserArgs {
+    /// Where a browser listens that subagents of the profile `browser` may drive: such as `http://127.0.0.1:9222`
+    #[arg(long, value_name = "URL")]
+    pub(crate) browser_access_cdp_url: Option<String>,
+    /// Until when, such as `2026-01-31T12:00:00Z`
+    #[arg(long, value_name = "TIME", requires = "browser_access_cdp_url")]
+    pub(crate) browser_access_expires_at: Option<String>,
+    /// Whether pages use the profile of the browser, or one of their own [default: transient]
+    #[arg(long, value_name = "MODE", requires = "browser_access_cdp_url", value_parser = ["persistent", "transient"])]
+    pub(crate) browser_access_profile_mode: Option<String>,
+    /// Whether the accounts are lent that the browser is signed in to [default: none]
+    #[arg(long, value_name = "ACCESS", requires = "browser_access_cdp_url", value_parser = ["available", "none"])]
+    pub(crate) browser_access_account_access: Option<String>,
 }
 
 #[derive(Debug, Default, Args)]
@@ -250,6 +269,7 @@ impl AgentExecArgs {
             place: PlaceArgs::default(),
             model: ModelArgs::default(),
             permission: PermissionArgs::default(),
+            browser: BrowserArgs::default(),
             skills: SkillArgs::default(),
             limits: args.limits.clone(),
             result: args.result.clone(),

@@ -440,3 +440,41 @@ fn a_search_of_the_web_is_the_model_s_own() {
     assert_eq!(subagent["manifest"]["nativeModelToolIds"], json!(["google_search"]));
     assert!(!is_commanded(&parent), "anybody may have written what was found");
 }
+
+#[test]
+fn a_browser_is_driven_only_where_one_is_lent() {
+    let place = one_task(
+        &json!({"goal": "x", "profile": "browser"}),
+        &[
+            json!({"calls": [{"tool": "browser", "args": {"action": "open", "url": "https://example.com"}}]}),
+            json!({"say": "No."}),
+        ],
+    );
+    let profile = ["--allow-subagent-profile", "browser"];
+    let refused: [(&[&str], &str); 3] = [
+        (&[], "--browser-access-cdp-url"),
+        (&["--browser-access-cdp-url", "http://example.com:9222"], "local origin"),
+        (
+            &[
+                "--browser-access-cdp-url",
+                "http://127.0.0.1:9",
+                "--browser-access-expires-at",
+                "2020-01-01T00:00:00Z",
+            ],
+            "expired",
+        ),
+    ];
+    for (arguments, problem) in refused {
+        let ran = finish(place.exec(&[&profile, arguments].concat()));
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(problem), "{problem} in {}", ran.stderr);
+    }
+    assert_eq!(place.runs().len(), 0);
+    // Nobody listens there: the subagent is told, and nothing else happens.
+    done(&place, &[&profile[..], &["--browser-access-cdp-url", "http://127.0.0.1:9"]].concat());
+    let (parent, children) = family(&place);
+    let subagent = results(&parent)[0]["subagent"].clone();
+    assert_eq!(subagent["manifest"]["hostToolIds"], json!(["browser"]));
+    let shown = fs::read_to_string(children[0].join("transcript.json")).unwrap();
+    assert!(!shown.contains("127.0.0.1:9"), "{shown}");
+}

@@ -209,7 +209,7 @@ impl Scene {
         if let Some(registry) = &self.registry {
             store.write_artifact("skill-registry.json", &registry.record(&store.now()))?;
         }
-        let bench = Workbench::new(self.workspace.clone(), execution.clone());
+        let bench = Workbench::new(self.workspace.clone(), execution.clone(), self.wanted.lease.clone());
         let mut tools = bench.tools(store, &current_dir);
         if self.offers("web_fetch") {
             tools.push(bench.web_fetch(store)?);

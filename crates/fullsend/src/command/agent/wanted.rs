@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use fullsend_agent::browser::{AccountAccess, Lease, ProfileMode};
 use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::store::{MountAccess, RecordedSettings, RunStore};
 use fullsend_agent::subagent::{self, Profile};
@@ -13,7 +14,7 @@ use fullsend_skills::AllowedScript;
 use serde_json::Value;
 
 use super::{absolute, flow_policy};
-use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, PromptRoleName, TOOLS};
+use crate::cli::{AgentExecArgs, BrowserArgs, OutputMode, PlaceArgs, PromptRoleName, TOOLS};
 use crate::environment;
 use crate::output::{Advice, Output};
 
@@ -38,6 +39,8 @@ pub(super) struct Wanted {
     pub(super) tools: BTreeSet<String>,
     pub(super) profiles: Vec<Profile>,
     pub(super) search_model: String,
+    /// The browser that subagents may drive.
+    pub(super) lease: Option<Lease>,
     pub(super) scripts: Vec<AllowedScript>,
     pub(super) mode: FlowMode,
     pub(super) role: PromptRole,
@@ -76,6 +79,7 @@ impl Wanted {
             tools: tools_of(args),
             profiles: profiles_of(args)?,
             search_model: search_model_of(args),
+            lease: lease_of(&args.browser)?,
             scripts: args
                 .skills
                 .allow_skill_script
@@ -149,8 +153,13 @@ impl Wanted {
             profiles: asked_or(&args.permission.allow_subagent_profile, &recorded.subagent_profiles)
                 .iter()
                 .filter_map(|name| Profile::named(name))
+                // A browser is lent anew, or not at all.
+                .filter(|profile| {
+                    *profile != Profile::Browser || args.browser.browser_access_cdp_url.is_some()
+                })
                 .collect(),
             search_model: search_model_of(args),
+            lease: lease_of(&args.browser)?,
             scripts,
             mode: asked_mode.unwrap_or(recorded.flow_mode),
             role: recorded.prompt_role,
@@ -204,9 +213,31 @@ fn profiles_of(args: &AgentExecArgs) -> Result<Vec<Profile>> {
         )
     );
     let mut profiles: Vec<Profile> = asked.iter().filter_map(|name| Profile::named(name)).collect();
+    ensure!(
+        !profiles.contains(&Profile::Browser) || args.browser.browser_access_cdp_url.is_some(),
+        Advice::new(
+            "subagents of the profile `browser` need a browser",
+            "say where one listens with `--browser-access-cdp-url http://127.0.0.1:PORT`"
+        )
+    );
     profiles.sort_unstable();
     profiles.dedup();
     Ok(profiles)
+}
+
+/// The right to drive a browser, if one was given and is not over.
+fn lease_of(args: &BrowserArgs) -> Result<Option<Lease>> {
+    let Some(endpoint) = &args.browser_access_cdp_url else { return Ok(None) };
+    let mut lease =
+        Lease::new(endpoint)?.until(args.browser_access_expires_at.as_deref().unwrap_or_default())?;
+    if args.browser_access_profile_mode.as_deref() == Some("persistent") {
+        lease = lease.with_mode(ProfileMode::Persistent);
+    }
+    if args.browser_access_account_access.as_deref() == Some("available") {
+        lease = lease.with_account(AccountAccess::Available);
+    }
+    lease.check(fullsend_guard::Clock::now(&fullsend_guard::SystemClock))?;
+    Ok(Some(lease))
 }
 
 fn search_model_of(args: &AgentExecArgs) -> String {

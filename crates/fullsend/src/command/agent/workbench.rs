@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use fullsend_agent::browser::{Browser, Lease};
 use fullsend_agent::execution::Execution;
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
 use fullsend_agent::store::RunStore;
@@ -25,11 +26,12 @@ use crate::environment;
 pub(super) struct Workbench {
     workspace: Arc<Workspace>,
     execution: Execution,
+    lease: Option<Lease>,
 }
 
 impl Workbench {
-    pub(super) fn new(workspace: Arc<Workspace>, execution: Execution) -> Self {
-        Self { workspace, execution }
+    pub(super) fn new(workspace: Arc<Workspace>, execution: Execution, lease: Option<Lease>) -> Self {
+        Self { workspace, execution, lease }
     }
 
     /// Commands and files.
@@ -91,6 +93,10 @@ impl Outfitter for Workbench {
         let mut tools = self.tools(store, current);
         if names.contains(&"web_fetch") {
             tools.push(self.web_fetch(store).map_err(|error| Unequipped(error.to_string()))?);
+        }
+        // Each has a connection of its own, which ends with it.
+        if let Some(lease) = self.lease.as_ref().filter(|_| names.contains(&"browser")) {
+            tools.push(Arc::new(Browser::new(lease.clone())));
         }
         offer(tools, |name| names.contains(&name)).map_err(|error| Unequipped(error.to_string()))
     }
