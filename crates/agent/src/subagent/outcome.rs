@@ -173,7 +173,6 @@ fn problem(finished: &Finished) -> String {
         TerminalReason::MaxModelTurns => format!("prompt loop exceeded max model turns ({})", finished.turns),
         TerminalReason::BudgetExhausted => "the budget of the run is used up".to_owned(),
         TerminalReason::AssistantCompleted
-        | TerminalReason::ToolCompleted
         | TerminalReason::ToolError
         | TerminalReason::PromptLoopError
         | TerminalReason::ProcessInterrupted => ending.detail.clone().unwrap_or_default(),
