@@ -12,6 +12,7 @@
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
 //! * [`browser::Browser`]: a page of a leased browser
 //! * [`subagent::Delegate`]: the tool that gives work to a run of its own
+//! * [`sources::Sources`]: where values come from: labels of files, commands, prompts, pages and skills
 //! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
@@ -35,6 +36,7 @@ pub mod gate;
 pub mod prompt;
 pub mod report;
 pub mod schema;
+pub mod sources;
 pub mod store;
 pub mod structured;
 pub mod subagent;

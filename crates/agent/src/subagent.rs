@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 pub use self::profile::Profile;
 use self::task::{MOST_TURNS, Task};
 use crate::budget::Budget;
-use crate::flow::CommandInputs;
+use crate::sources::Sources;
 use crate::store::{Recorded, RecordedSettings, Recorder, RunId, RunStore};
 use crate::tool::{
     BadArgument, Effect, Pending, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec,
@@ -68,8 +68,8 @@ pub struct Parent {
     pub search_model: String,
     /// By which rules flows are judged.
     pub policy: Arc<Policy>,
-    /// What commands can read.
-    pub inputs: Arc<dyn CommandInputs>,
+    /// Where values come from.
+    pub sources: Arc<Sources>,
     /// The directories they work in.
     pub workspace: Arc<Workspace>,
     /// Who pays.

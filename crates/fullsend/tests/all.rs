@@ -17,6 +17,7 @@ mod suite {
     mod docker_engine;
     mod doctor;
     mod exec_cli;
+    mod flow_sources;
     mod forge_place;
     mod hook;
     mod hostile_model;

@@ -167,7 +167,7 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 20] = [
+const KINDS: [&str; 21] = [
     "started",
     "resumed",
     "label",
@@ -187,6 +187,7 @@ const KINDS: [&str; 20] = [
     "skill_read",
     "skill_executed",
     "subagent",
+    "provenance",
     "ended",
 ];
 

@@ -25,6 +25,7 @@ use super::subagent::{SubagentRun, SubagentStatus};
 use super::usage;
 use super::{open_run, run_dir_of};
 use crate::flow::FlowState;
+use crate::sources::Provenance;
 
 /// A message with its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +82,8 @@ pub struct Recorded {
     pub killed: Vec<SubagentRun>,
     /// How many calls that start one were begun.
     pub delegated: u64,
+    /// Where the content of files comes from.
+    pub provenance: Vec<Provenance>,
     /// How the run ended, if it did.
     pub ended: Option<Ending>,
     /// How often it was resumed.
@@ -228,6 +231,7 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         subagents: Vec::new(),
         killed: Vec::new(),
         delegated: 0,
+        provenance: Vec::new(),
         ended: None,
         resumed: 0,
         cut_bytes: 0,
@@ -276,6 +280,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
             recorded.subagents.retain(|known| known.child_run_id != run.child_run_id);
             recorded.subagents.push(*run);
         }
+        Row::Provenance(fact) => recorded.provenance.push(fact),
         Row::Ended(ending) => recorded.ended = Some(ending),
         Row::ModelAttempt { .. }
         | Row::Usage { .. }

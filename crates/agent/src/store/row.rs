@@ -11,6 +11,7 @@ use super::policy::{PolicyDecision, PolicyEvent};
 use super::run_id::RunId;
 use super::settings::RecordedSettings;
 use super::subagent::SubagentRun;
+use crate::sources::Provenance;
 use crate::tool::Effect;
 
 /// One thing that happened, or is about to. Every row is written before what it announces.
@@ -131,6 +132,8 @@ pub enum Row {
     },
     /// A run that this one started, and how it stands; a later row about the same run replaces this one.
     Subagent(Box<SubagentRun>),
+    /// Something about where the content of files comes from.
+    Provenance(Provenance),
     /// The run is over, until somebody resumes it.
     Ended(Ending),
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::gate::{FlowMode, PromptRole};
+use fullsend_agent::sources::Sources;
 use fullsend_agent::store::{
     KeptMessage, PolicyDecision, PolicyEvent, Recorded, RecordedSettings, Row, RunStore,
 };
@@ -100,6 +101,9 @@ impl Stage {
             toolbox.add(Arc::new(prop), true).unwrap();
         }
         let policy = Arc::new(self.policy.clone());
+        let workspace = Arc::new(workspace.unwrap());
+        let hosts = self.network.then(|| "example.com".to_owned()).into_iter().collect();
+        let sources = Sources::new(policy.clone(), workspace.clone()).with_hosts(&hosts);
         RunParts {
             model: Arc::new(Scripted(self.script.clone())),
             model_name: "scripted".to_owned(),
@@ -108,10 +112,9 @@ impl Stage {
             store,
             mode: self.mode,
             role: self.role,
-            inputs: policy.clone(),
             policy,
-            network: self.network,
-            workspace: Arc::new(workspace.unwrap()),
+            sources: Arc::new(sources),
+            workspace,
             budget,
             structured: None,
             current_dir: CurrentDir::default(),

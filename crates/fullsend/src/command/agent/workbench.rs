@@ -6,6 +6,7 @@ use anyhow::Result;
 use fullsend_agent::browser::{Browser, Lease};
 use fullsend_agent::execution::Execution;
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
+use fullsend_agent::sources::Sources;
 use fullsend_agent::store::RunStore;
 use fullsend_agent::subagent::{Outfitter, Unequipped};
 use fullsend_agent::tool::Tool;
@@ -24,29 +25,35 @@ use crate::environment;
 /// What all tools of a run and of its subagents share.
 #[derive(Debug)]
 pub(super) struct Workbench {
-    workspace: Arc<Workspace>,
-    execution: Execution,
-    lease: Option<Lease>,
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) execution: Execution,
+    /// Where values come from: one for all, so that what one has written is known to the others.
+    pub(super) sources: Arc<Sources>,
+    /// The browser that subagents may drive.
+    pub(super) lease: Option<Lease>,
 }
 
 impl Workbench {
-    pub(super) fn new(workspace: Arc<Workspace>, execution: Execution, lease: Option<Lease>) -> Self {
-        Self { workspace, execution, lease }
-    }
-
     /// Commands and files.
     pub(super) fn tools(&self, store: &RunStore, current: &CurrentDir) -> Vec<Arc<dyn Tool>> {
         let workspace = || self.workspace.clone();
+        let sources = || self.sources.clone();
         let artifacts = Arc::new(store.artifacts().clone());
         let place = self.place(current);
         vec![
-            Arc::new(Bash::new(self.execution.clone(), place, artifacts.clone(), BashLimits::default())),
-            Arc::new(ReadFile::new(workspace(), current.clone())),
-            Arc::new(ListFiles::new(workspace(), current.clone())),
-            Arc::new(SearchFiles::new(workspace(), current.clone())),
-            Arc::new(ViewImage::new(workspace(), current.clone(), artifacts)),
-            Arc::new(EditFile::new(workspace(), current.clone())),
-            Arc::new(WriteFile::new(workspace(), current.clone())),
+            Arc::new(Bash::new(
+                self.execution.clone(),
+                place,
+                artifacts.clone(),
+                BashLimits::default(),
+                sources(),
+            )),
+            Arc::new(ReadFile::new(workspace(), current.clone(), sources())),
+            Arc::new(ListFiles::new(workspace(), current.clone(), sources())),
+            Arc::new(SearchFiles::new(workspace(), current.clone(), sources())),
+            Arc::new(ViewImage::new(workspace(), current.clone(), artifacts, sources())),
+            Arc::new(EditFile::new(workspace(), current.clone(), sources())),
+            Arc::new(WriteFile::new(workspace(), current.clone(), sources())),
         ]
     }
 
@@ -58,7 +65,11 @@ impl Workbench {
             extra_roots: environment::extra_roots().into_iter().map(ExtraRoots::File).collect(),
             ..VisitRules::default()
         };
-        Ok(Arc::new(WebFetch::new(Visitor::new(rules)?, Arc::new(store.artifacts().clone()))))
+        Ok(Arc::new(WebFetch::new(
+            Visitor::new(rules)?,
+            Arc::new(store.artifacts().clone()),
+            self.sources.clone(),
+        )))
     }
 
     /// What makes no sense without skills.
@@ -69,8 +80,13 @@ impl Workbench {
         skills: &Arc<SkillSet>,
     ) -> [Arc<dyn Tool>; 3] {
         let artifacts = Arc::new(store.artifacts().clone());
-        let scripts =
-            SkillScript::new(self.execution.clone(), self.place(current), artifacts, skills.clone());
+        let scripts = SkillScript::new(
+            self.execution.clone(),
+            self.place(current),
+            artifacts,
+            skills.clone(),
+            self.sources.clone(),
+        );
         [
             Arc::new(LoadSkill::new(skills.clone())),
             Arc::new(ReadSkillResource::new(skills.clone())),
