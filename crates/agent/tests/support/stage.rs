@@ -107,6 +107,7 @@ impl Stage {
             model: Arc::new(Scripted(self.script.clone())),
             model_name: "scripted".to_owned(),
             toolbox,
+            native_tools: Vec::new(),
             store,
             mode: self.mode,
             role: self.role,
@@ -370,7 +371,8 @@ impl PropTool {
         let snapshot = self.artifacts.keep_image(bytes, "image/png").unwrap();
         let name = snapshot.file_name().unwrap().to_str().unwrap();
         let digest = format!("sha256:{}", name.trim_end_matches(".png"));
-        AttachedImage { snapshot, media_type: "image/png", digest, name: "picture.png".to_owned() }
+        let (bytes, name) = (bytes.to_vec(), "picture.png".to_owned());
+        AttachedImage { snapshot, bytes, media_type: "image/png", digest, name }
     }
 }
 
