@@ -370,7 +370,13 @@ impl PropTool {
         let snapshot = self.artifacts.keep_image(bytes, "image/png").unwrap();
         let name = snapshot.file_name().unwrap().to_str().unwrap();
         let digest = format!("sha256:{}", name.trim_end_matches(".png"));
-        AttachedImage { snapshot, media_type: "image/png", digest, name: "picture.png".to_owned() }
+        AttachedImage {
+            snapshot,
+            bytes: bytes.to_vec(),
+            media_type: "image/png",
+            digest,
+            name: "picture.png".to_owned(),
+        }
     }
 }
 
