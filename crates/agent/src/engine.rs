@@ -137,8 +137,7 @@ impl<'w> Engine<'w> {
             mode: parts.mode,
             role: parts.role,
             policy: parts.policy.clone(),
-            inputs: parts.sources.clone(),
-            network: parts.sources.has_network(),
+            sources: parts.sources.clone(),
         };
         let place = Place { workspace: parts.workspace.clone(), current_dir: parts.current_dir.clone() };
         let keeper = Gatekeeper::new(rules, place);

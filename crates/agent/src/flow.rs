@@ -12,7 +12,6 @@ mod observation;
 mod record;
 mod state;
 
-use std::fmt;
 use std::sync::Arc;
 
 use fullsend_flow::{Act, Bound, Call, Deed, Label, LabelId, LabelTable, Missed, Part, Policy};
@@ -27,13 +26,8 @@ pub(crate) use self::observation::{Seen, handle_for};
 pub use self::record::FlowRecord;
 pub use self::state::{FlowState, Handle};
 use crate::gate::{self, FlowMode, PromptRole, Verdict};
+use crate::sources::Sources;
 use crate::tool::ToolSpec;
-
-/// What a command can read besides its arguments.
-pub trait CommandInputs: fmt::Debug + Send + Sync {
-    /// The label of all of it together.
-    fn command_inputs(&self) -> Label;
-}
 
 /// What the calls of one answer were made of: all that the model had seen when it gave it. Siblings share it.
 #[derive(Clone, Debug)]
@@ -48,9 +42,7 @@ pub(crate) struct Rules {
     pub(crate) mode: FlowMode,
     pub(crate) role: PromptRole,
     pub(crate) policy: Arc<Policy>,
-    pub(crate) inputs: Arc<dyn CommandInputs>,
-    /// Whether commands can reach a network.
-    pub(crate) network: bool,
+    pub(crate) sources: Arc<Sources>,
 }
 
 /// Decides about the calls and the results of a run.
@@ -129,11 +121,13 @@ impl Gatekeeper {
             return judgement;
         }
         let deed = match spec.deed {
-            Deed::Execute { network } => Deed::Execute { network: network || self.rules.network },
+            Deed::Execute { network } => {
+                Deed::Execute { network: network || self.rules.sources.has_network() }
+            }
             other @ (Deed::Look | Deed::Change | Deed::Send | Deed::Delegate) => other,
         };
         let inputs = match deed {
-            Deed::Execute { .. } => self.rules.inputs.command_inputs(),
+            Deed::Execute { .. } => self.rules.sources.command_inputs(),
             Deed::Look | Deed::Change | Deed::Send | Deed::Delegate => Label::bottom(),
         };
         let mut gathered = self.place.arguments(spec, input, named);

@@ -25,7 +25,6 @@ pub use self::stamp::Moment;
 pub(crate) use self::stamp::Stamp;
 pub use self::survey::Mask;
 use self::survey::Survey;
-use crate::flow::CommandInputs;
 use crate::gate::PromptRole;
 use crate::store::Row;
 use crate::tool::ToolSpec;
@@ -316,11 +315,5 @@ impl Sources {
             return number.parse().ok();
         }
         self.workspace.mounts().iter().find(|mount| mount.name() == name).map(Mount::device)
-    }
-}
-
-impl CommandInputs for Sources {
-    fn command_inputs(&self) -> Label {
-        Self::command_inputs(self)
     }
 }
