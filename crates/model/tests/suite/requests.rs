@@ -1,6 +1,6 @@
 //! What is sent.
 
-use fullsend_model::{AssistantMessage, Gateway, Message, ModelClient, ModelRequest, ToolCall};
+use fullsend_model::{AssistantMessage, Gateway, Image, Message, ModelClient, ModelRequest, ToolCall};
 use fullsend_testkit::gateway::ScriptedGateway;
 use serde_json::json;
 
@@ -62,6 +62,26 @@ fn without_tools_nothing_is_said_about_them_and_a_limit_is_passed_on() {
     sent.as_object_mut().unwrap().remove("messages");
     let expected = json!({"model": "\"m\"", "stream": true, "stream_options": {"include_usage": true}, "max_tokens": 99});
     assert_eq!(sent, expected);
+}
+
+#[test]
+fn pictures_are_parts_of_a_message_after_its_text() {
+    let picture = |media_type, bytes: &[u8]| Image { media_type, bytes: bytes.to_vec() };
+    let url = |url: &str| json!({"type": "image_url", "image_url": {"url": url}});
+    let (png, gif) = (picture("image/png", b"\x89PNG"), picture("image/gif", b"G"));
+    let (png_url, gif_url) = (url("data:image/png;base64,iVBORw=="), url("data:image/gif;base64,Rw=="));
+    for (content, images, parts) in [
+        ("a \"b\"\n", vec![png.clone()], json!([{"type": "text", "text": "a \"b\"\n"}, png_url])),
+        ("", vec![png, gif], json!([png_url, gif_url])),
+    ] {
+        let server = ScriptedGateway::sequence(vec![says("ok")]);
+        let gateway = Gateway::new(quick(&server.url())).unwrap();
+        let mut conversation = question();
+        conversation.push(Message::User { content: content.to_owned(), images });
+        block_on(complete_with(&gateway, &conversation, &tools())).0.unwrap();
+        let sent = server.requests()[0].json();
+        assert_eq!(sent["messages"][2], json!({"role": "user", "content": parts}));
+    }
 }
 
 #[test]
