@@ -17,6 +17,8 @@ mod suite {
     mod docker_engine;
     mod doctor;
     mod exec_cli;
+    mod flow_leaks;
+    mod flow_victims;
     mod forge_place;
     mod hook;
     mod hostile_model;

@@ -1,5 +1,7 @@
 //! Models that an attacker owns: one obeys every order that it reads, one tells everybody all that it sees.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use super::{GatewayReply, GatewayRequest, GatewayScript, call};
@@ -78,6 +80,24 @@ impl GatewayScript for LeakyModel {
     }
 }
 
+/// Does its task step by step, and then repeats what tools told it, word for word.
+#[derive(Clone, Debug, Default)]
+pub struct QuotingModel {
+    /// The task, one call a turn.
+    pub task: Vec<ScriptedCall>,
+}
+
+impl GatewayScript for QuotingModel {
+    fn reply(&self, request: &GatewayRequest) -> GatewayReply {
+        let view = View::of(request);
+        let done = view.made("step");
+        match self.task.get(done) {
+            Some(step) => view.answer("step", done, std::slice::from_ref(step)),
+            None => saying(&view.told()),
+        }
+    }
+}
+
 /// What a model sees of a conversation.
 struct View {
     messages: Vec<Value>,
@@ -104,10 +124,17 @@ impl View {
         self.messages.iter().filter(move |message| !own(message)).map(|message| {
             match message.get("content") {
                 Some(Value::String(text)) => text.clone(),
-                Some(parts) => parts.to_string(),
+                Some(parts) => format!("{parts}{}", pictures(parts)),
                 None => String::new(),
             }
         })
+    }
+
+    /// What tools have told it.
+    fn told(&self) -> String {
+        let of_tools = |message: &&Value| message.get("role").is_some_and(|role| role == "tool");
+        let texts = self.messages.iter().filter(of_tools).filter_map(|message| message.get("content")?.as_str());
+        texts.collect::<Vec<_>>().join("\n")
     }
 
     fn orders(&self) -> Vec<Vec<ScriptedCall>> {
@@ -189,7 +216,19 @@ fn decoded(hex: &str) -> Option<Vec<ScriptedCall>> {
     calls.collect()
 }
 
+/// The bytes of pictures, as far as they are text: a model that sees a picture reads what is written in it.
+fn pictures(parts: &Value) -> String {
+    let addresses = parts.as_array().into_iter().flatten();
+    let addresses = addresses.filter_map(|part| part.pointer("/image_url/url")?.as_str());
+    let bytes = addresses.filter_map(|url| BASE64_STANDARD.decode(url.split_once(";base64,")?.1).ok());
+    bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+}
+
 fn last_word() -> GatewayReply {
-    let stop = json!({"choices": [{"index": 0, "delta": {"content": "done"}, "finish_reason": "stop"}]});
+    saying("done")
+}
+
+fn saying(text: &str) -> GatewayReply {
+    let stop = json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
     GatewayReply::events(&[stop])
 }
