@@ -20,6 +20,7 @@ pub(crate) const FOR_TESTS: &[Requirement] = &[
     CARGO_DENY,
     debian("bubblewrap", "bwrap"),
     debian("busybox-static", "busybox"),
+    debian("chromium", "chromium"),
     debian("docker.io", "dockerd"),
     // Newer releases have the client in a package of its own.
     debian("docker-cli", "docker"),

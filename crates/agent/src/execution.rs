@@ -19,7 +19,7 @@ use tokio::sync::Mutex;
 
 pub use capabilities::{Capabilities, Command, PROGRAMS};
 pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Spill, Stream};
-pub use directory::{Directories, Whereabouts};
+pub use directory::Whereabouts;
 pub use plan::{MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE};
 
 use crate::tool::ToolFault;
@@ -189,12 +189,10 @@ async fn follow(mut running: Running, mut capture: Capture<'_>) -> Result<Captur
 
 /// A session that is refused is nothing that a model asked for and could ask for in another way.
 fn not_by_the_model(error: SandboxError) -> SandboxError {
-    match error {
-        SandboxError::InvalidRequest(detail) => {
-            SandboxError::Lifecycle(format!("the sandbox cannot be made: {detail}"))
-        }
-        other => other,
+    if let SandboxError::InvalidRequest(detail) = error {
+        return SandboxError::Lifecycle(format!("the sandbox cannot be made: {detail}"));
     }
+    error
 }
 
 impl fmt::Display for Execution {

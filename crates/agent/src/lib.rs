@@ -6,9 +6,11 @@
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
 //! * [`files`]: the tools that read, write, list and search files
 //! * [`flow`]: which calls may be made, and what the model gets to see of their results
+//! * [`explain::explain`]: why a call was denied, from the record
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
+//! * [`browser::Browser`]: a page of a leased browser
 //! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
@@ -20,10 +22,12 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod browser;
 pub mod budget;
 pub mod engine;
 pub mod event;
 pub mod execution;
+pub mod explain;
 pub mod files;
 pub mod flow;
 pub mod gate;

@@ -40,7 +40,7 @@ pub use failure::{FailureKind, FailureRecord, FailureSource};
 pub use journal::Entry;
 pub use message::{ImageAttachment, KeptMessage, ToolResultRef};
 pub use policy::{EventSeverity, PolicyDecision, PolicyEvent};
-pub use recorded::{CallState, DanglingCall, KeptTurn, Recorded, Reminders};
+pub use recorded::{CallState, DanglingCall, KeptTurn, Recorded, Reminders, rows};
 pub use row::{CallFinished, EndStatus, Ending, Execution, Row, TerminalReason};
 pub use run_id::{InvalidRunId, RunId};
 pub use settings::{

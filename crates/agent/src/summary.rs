@@ -4,7 +4,7 @@ use fullsend_origin::Sha256Digest;
 use serde_json::{Map, Value};
 
 /// Arguments that are kept as they are: they name what was touched, and are short.
-const PLAIN: &[&str] = &["path", "cwd", "url", "mode", "skill", "glob", "name"];
+const PLAIN: &[&str] = &["path", "cwd", "url", "mode", "skill", "glob", "name", "action", "kind", "ref"];
 
 /// The longest of them.
 const LONGEST_PLAIN: usize = 1024;

@@ -87,6 +87,8 @@ pub struct Shown {
 pub struct AttachedImage {
     /// Where its bytes are kept, among the artifacts of the run.
     pub snapshot: PathBuf,
+    /// The same bytes: they are large, and need not be read twice.
+    pub bytes: Vec<u8>,
     /// `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
     pub media_type: &'static str,
     /// `sha256:` and 64 digits.

@@ -8,19 +8,30 @@
 )]
 
 mod support {
+    pub(crate) mod browser;
     pub(crate) mod caller;
+    pub(crate) mod chromium;
     pub(crate) mod desk;
+    pub(crate) mod directories;
     pub(crate) mod room;
+    pub(crate) mod stage;
 }
 
 mod suite {
     mod bash;
+    mod browser_chromium;
+    mod browser_hostile;
+    mod browser_inputs;
     mod execution;
     mod file_attacks;
     mod file_edits;
     mod file_listing;
     mod file_reads;
     mod file_writes;
+    mod flow_calls;
+    mod flow_laws;
+    mod flow_results;
+    mod flow_resume;
     mod images;
     mod report;
     mod skill_script;

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod agent;
+mod flow;
 mod hook;
 mod sandbox;
 mod scan;
@@ -16,6 +17,7 @@ pub(crate) use self::agent::{
     AgentExecArgs, AgentLimitArgs, AgentResumeArgs, ModelArgs, OutputMode, PlaceArgs, PromptRoleName,
     ResultArgs, TOOLS,
 };
+pub(crate) use self::flow::{FlowCommand, FlowExplainArgs};
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};
 pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
@@ -79,6 +81,9 @@ pub(crate) enum Command {
     ///
     /// What is on record is not done again. The run may do what it could do from the start, or less.
     Resume(Box<AgentResumeArgs>),
+    /// Understand decisions about information flow
+    #[command(subcommand)]
+    Flow(FlowCommand),
     /// Look at skills: directories with a `SKILL.md` that tells an agent how to do something
     #[command(subcommand)]
     Skills(SkillsCommand),

@@ -5,6 +5,7 @@ mod cache;
 mod completions;
 mod doctor;
 mod fetch;
+mod flow;
 pub(crate) mod hook;
 mod init;
 mod lint;
@@ -41,6 +42,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Cache(command) => cache::run(command, output),
         Command::Exec(args) => agent::exec(&args, output),
         Command::Resume(args) => agent::resume(&args, output),
+        Command::Flow(command) => flow::run(command, output),
         Command::Skills(command) => skills::run(command, output),
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),

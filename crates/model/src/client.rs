@@ -81,10 +81,7 @@ impl From<String> for FinishReason {
 
 impl From<FinishReason> for String {
     fn from(reason: FinishReason) -> Self {
-        match reason {
-            FinishReason::Other(word) => word.unwrap_or_default(),
-            known => known.as_str().to_owned(),
-        }
+        reason.as_str().to_owned()
     }
 }
 

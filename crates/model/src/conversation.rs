@@ -90,10 +90,11 @@ impl Conversation {
         if !self.wire.is_empty() {
             self.wire.push(b',');
         }
-        crate::wire::write(&message, &mut self.wire);
-        if let Message::User { images, .. } = &mut message {
-            *images = Vec::new();
-        }
+        let images = match &mut message {
+            Message::User { images, .. } => std::mem::take(images),
+            Message::System { .. } | Message::Assistant(_) | Message::Tool { .. } => Vec::new(),
+        };
+        crate::wire::write(&message, images, &mut self.wire);
         self.messages.push(message);
     }
 

@@ -8,14 +8,12 @@ use serde::{Serialize, Serializer};
 
 use crate::conversation::{AssistantMessage, Image, Message, ToolCall};
 
-/// Appends the wire form of a message.
-pub(crate) fn write(message: &Message, wire: &mut Vec<u8>) {
+/// Appends the wire form of a message and its pictures.
+pub(crate) fn write(message: &Message, images: Vec<Image>, wire: &mut Vec<u8>) {
     let form = match message {
         Message::System { content } => Form::text("system", content),
-        Message::User { content, images } if images.is_empty() => Form::text("user", content),
-        Message::User { content, images } => {
-            Form { content: Content::Parts(parts(content, images)), ..Form::text("user", content) }
-        }
+        Message::User { content, .. } if images.is_empty() => Form::text("user", content),
+        Message::User { content, .. } => return write_pictures(content, images, wire),
         Message::Assistant(AssistantMessage { content, tool_calls }) => {
             Form { tool_calls: tool_calls.iter().map(call).collect(), ..Form::text("assistant", content) }
         }
@@ -23,9 +21,29 @@ pub(crate) fn write(message: &Message, wire: &mut Vec<u8>) {
             Form { tool_call_id: Some(call_id), ..Form::text("tool", content) }
         }
     };
-    wire.reserve(length_of_pictures(message));
+    append(&form, wire);
+}
+
+/// Each picture is dropped as soon as it is written.
+fn write_pictures(content: &str, images: Vec<Image>, wire: &mut Vec<u8>) {
+    // A buffer that grows by doubling would have room for as much again.
+    wire.reserve(images.iter().map(|image| image.bytes.len().div_ceil(3).saturating_mul(4)).sum());
+    wire.extend_from_slice(br#"{"role":"user","content":["#);
+    if !content.is_empty() {
+        append(&Part::Text { text: content }, wire);
+    }
+    for image in images {
+        if wire.last() != Some(&b'[') {
+            wire.push(b',');
+        }
+        append(&Part::ImageUrl { image_url: ImageUrl { url: &image } }, wire);
+    }
+    wire.extend_from_slice(b"]}");
+}
+
+fn append(form: &impl Serialize, wire: &mut Vec<u8>) {
     // Writing strings into memory cannot fail.
-    let _always_written = serde_json::to_writer(wire, &form);
+    let _always_written = serde_json::to_writer(wire, form);
 }
 
 #[derive(Serialize)]
@@ -33,22 +51,15 @@ struct Form<'a> {
     role: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
-    content: Content<'a>,
+    content: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Call<'a>>,
 }
 
 impl<'a> Form<'a> {
     fn text(role: &'static str, content: &'a str) -> Self {
-        Self { role, tool_call_id: None, content: Content::Text(content), tool_calls: Vec::new() }
+        Self { role, tool_call_id: None, content, tool_calls: Vec::new() }
     }
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Content<'a> {
-    Text(&'a str),
-    Parts(Vec<Part<'a>>),
 }
 
 #[derive(Serialize)]
@@ -75,18 +86,6 @@ struct Call<'a> {
 struct Function<'a> {
     name: &'a str,
     arguments: &'a str,
-}
-
-/// What pictures take in wire form. A buffer that grows by doubling would have room for as much again.
-fn length_of_pictures(message: &Message) -> usize {
-    let Message::User { images, .. } = message else { return 0 };
-    images.iter().map(|image| image.bytes.len().div_ceil(3).saturating_mul(4).saturating_add(128)).sum()
-}
-
-fn parts<'a>(content: &'a str, images: &'a [Image]) -> Vec<Part<'a>> {
-    let text = (!content.is_empty()).then_some(Part::Text { text: content });
-    let pictures = images.iter().map(|image| Part::ImageUrl { image_url: ImageUrl { url: image } });
-    text.into_iter().chain(pictures).collect()
 }
 
 fn data_url<S: Serializer>(image: &&Image, serializer: S) -> Result<S::Ok, S::Error> {

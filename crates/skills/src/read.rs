@@ -33,8 +33,6 @@ pub enum ReadStatus {
 pub enum ReadErrorCode {
     /// The path is absolute, leads out, or names nothing.
     ResourcePathInvalid,
-    /// The run has no skills.
-    SkillRegistryMissing,
     /// No skill has this name.
     SkillNotFound,
     /// The file was not there when the run started.
@@ -118,17 +116,6 @@ pub struct ResourceRead {
 }
 
 impl ResourceRead {
-    /// The answer to a read in a run without skills.
-    #[must_use]
-    pub fn without_registry(skill: &str, path: &str) -> Self {
-        let mut read = Self::new(skill, path);
-        if let Err(error) = path::normalize(path) {
-            return read.failed(ReadErrorCode::ResourcePathInvalid, error.to_string());
-        }
-        read.path = path::normalize(path).unwrap_or_default();
-        read.failed(ReadErrorCode::SkillRegistryMissing, "this run has no skills".to_owned())
-    }
-
     fn new(skill: &str, path: &str) -> Self {
         Self {
             skill: skill.to_owned(),

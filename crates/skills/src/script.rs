@@ -65,8 +65,6 @@ pub struct ScriptRequest<'a> {
 pub enum ScriptErrorCode {
     /// Path or arguments are malformed.
     ScriptPathInvalid,
-    /// The run has no skills.
-    SkillRegistryMissing,
     /// No skill has been activated.
     SkillActivationsMissing,
     /// No skill has this name.

@@ -1,5 +1,8 @@
 //! Pictures that calls have read, for the model to see.
 
+use std::io;
+use std::path::Path;
+
 use fullsend_flow::Label;
 use fullsend_model::{Image, Message};
 use fullsend_origin::Sha256Digest;
@@ -26,8 +29,7 @@ impl Engine<'_> {
         if images.is_empty() {
             return;
         }
-        let sizes = images.iter().filter_map(|image| std::fs::metadata(&image.snapshot).ok());
-        self.parts.budget.shown(sizes.map(|status| status.len()).sum());
+        self.parts.budget.shown(images.iter().map(|image| image.bytes.len() as u64).sum());
         pictures.images.append(images);
         pictures.label = pictures.label.join(label);
     }
@@ -44,18 +46,15 @@ impl Engine<'_> {
         let names: Vec<&str> = images.iter().map(|image| image.name.as_str()).collect();
         let content = format!("Pictures that view_image has read: {}", names.join(", "));
         let (mut attachments, mut loaded) = (Vec::new(), Vec::new());
-        for image in &images {
-            let bytes = std::fs::read(&image.snapshot)
-                .and_then(|bytes| unchanged(bytes, &image.digest))
-                .map_err(|source| ToolFault::Artifact { path: image.snapshot.clone(), source })?;
+        for image in images {
             attachments.push(ImageAttachment {
-                host_path: image.name.clone().into(),
+                host_path: image.name.into(),
                 media_type: image.media_type.to_owned(),
-                bytes: bytes.len() as u64,
-                digest: image.digest.clone(),
+                bytes: image.bytes.len() as u64,
+                digest: image.digest,
                 snapshot_path: Some(self.parts.store.artifacts().relative(&image.snapshot)),
             });
-            loaded.push(Image { media_type: image.media_type, bytes });
+            loaded.push(Image { media_type: image.media_type, bytes: image.bytes });
         }
         let kept = KeptMessage::User { content: content.clone(), image_attachments: attachments };
         self.tell(&kept);
@@ -64,9 +63,11 @@ impl Engine<'_> {
 }
 
 /// The bytes of a picture, if they are what they were when its digest was taken.
-pub(super) fn unchanged(bytes: Vec<u8>, digest: &str) -> std::io::Result<Vec<u8>> {
+pub(super) fn read_unchanged(path: &Path, digest: &str) -> Result<Vec<u8>, RunError> {
+    let fault = |source| RunError::Tool(ToolFault::Artifact { path: path.to_owned(), source });
+    let bytes = std::fs::read(path).map_err(fault)?;
     if format!("sha256:{}", Sha256Digest::of(&bytes)) == digest {
         return Ok(bytes);
     }
-    Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "the picture is not what it was"))
+    Err(fault(io::Error::new(io::ErrorKind::InvalidData, "the picture is not what it was")))
 }

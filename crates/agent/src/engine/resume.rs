@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use fullsend_model::{AssistantMessage, Image, Message, ToolCall};
 use serde_json::{Value, json};
 
-use super::pictures::{Pictures, unchanged};
+use super::pictures::{Pictures, read_unchanged};
 use super::{Engine, Opening, RunError, RunParts, Watch};
 use crate::event::Event;
 use crate::store::{
@@ -49,8 +49,8 @@ impl<'w> Engine<'w> {
         engine.labels = recorded.labels;
         engine.current_dir.clone_from(&recorded.current_dir);
         engine.dangling = recorded.dangling;
-        engine.keeper.go_on(recorded.flow);
         engine.reminders = recorded.reminders;
+        engine.keeper.go_on(recorded.flow);
         for kept in recorded.messages {
             let message = engine.message_of(&kept.message)?;
             engine.retell(&kept.message);
@@ -81,7 +81,7 @@ impl<'w> Engine<'w> {
         let turn = u64::from(self.parts.budget.turns());
         // Calls of one answer share what it was made of, also where only some were made before the run was stopped.
         let basis = self.basis(self.answered);
-        let mut pictures = Pictures { images: self.unseen_images(), label: self.context_label() };
+        let mut pictures = Pictures { images: self.unseen_images()?, label: self.context_label() };
         let mut open: Vec<ToolCall> = Vec::new();
         for dangling in std::mem::take(&mut self.dangling) {
             let call = dangling.call;
@@ -107,7 +107,7 @@ impl<'w> Engine<'w> {
     }
 
     /// Pictures of the last answer's calls that the model was told of and has not seen: they come after the last result.
-    fn unseen_images(&self) -> Vec<AttachedImage> {
+    fn unseen_images(&self) -> Result<Vec<AttachedImage>, RunError> {
         let messages = self.conversation.messages();
         let last = messages.iter().rposition(|message| !matches!(message, Message::Tool { .. }));
         let results = messages.get(last.map_or(0, |last| last + 1)..).unwrap_or_default();
@@ -122,12 +122,17 @@ impl<'w> Engine<'w> {
             let digest = text("digest")?;
             Some(AttachedImage {
                 snapshot: self.parts.store.artifacts().image(digest.strip_prefix("sha256:")?, media_type)?,
+                bytes: Vec::new(),
                 media_type,
                 digest: digest.to_owned(),
                 name: text("path")?.rsplit('/').next().unwrap_or_default().to_owned(),
             })
         };
-        results.iter().filter_map(image).collect()
+        let read = |image: AttachedImage| {
+            let bytes = read_unchanged(&image.snapshot, &image.digest)?;
+            Ok(AttachedImage { bytes, ..image })
+        };
+        results.iter().filter_map(image).map(read).collect()
     }
 
     fn answer_interrupted(&mut self, turn: u64, call: &ToolCall) -> Result<(), RunError> {
@@ -184,8 +189,7 @@ impl<'w> Engine<'w> {
             None => attachment.host_path.clone(),
         };
         let fault = |source| RunError::Tool(ToolFault::Artifact { path: path.clone(), source });
-        let bytes =
-            std::fs::read(&path).and_then(|bytes| unchanged(bytes, &attachment.digest)).map_err(fault)?;
+        let bytes = read_unchanged(&path, &attachment.digest)?;
         let media_type = known_media_type(&attachment.media_type).ok_or_else(|| {
             fault(io::Error::new(io::ErrorKind::InvalidData, "not a picture of a known kind"))
         })?;

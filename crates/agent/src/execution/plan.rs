@@ -73,11 +73,6 @@ impl SessionPlan {
         }
     }
 
-    /// Directories in which commands may start: everything that is mounted, and the scratch space.
-    pub fn roots(&self) -> Vec<String> {
-        self.mounts.iter().map(|mount| mount.sandbox.clone()).chain([SCRATCH.to_owned()]).collect()
-    }
-
     /// The plan in the terms of a backend. Looks at the paths, so they must exist.
     pub fn spec(&self) -> Result<SandboxSpec, SandboxError> {
         let mut mounts = Vec::with_capacity(self.mounts.len() + 2);

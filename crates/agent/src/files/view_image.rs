@@ -110,7 +110,7 @@ fn work(job: &Job<Arguments>, keeper: &dyn KeepImage) -> Worked<ToolOutput> {
         Shown { line: format!("{NAME} {}: {media_type}, {} bytes", job.path, bytes.len()), diff: None };
     let mut output = Done { path: job.path.clone(), record, shown }.into_output();
     let name = job.path.file_name().to_owned();
-    output.images.push(AttachedImage { snapshot, media_type, digest, name });
+    output.images.push(AttachedImage { snapshot, bytes, media_type, digest, name });
     Ok(output)
 }
 

@@ -95,6 +95,7 @@ pub(crate) fn substitute(value: &mut Value, texts: &BTreeMap<String, String>, le
 pub(crate) fn text_of(tool: &str, record: &Value) -> String {
     let key = match tool {
         "bash" | "run_skill_script" => Some("stdout"),
+        "browser" => Some("output"),
         "read_file" => Some("content"),
         "web_fetch" => Some("text"),
         _ => None,

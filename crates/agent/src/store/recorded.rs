@@ -3,7 +3,7 @@
 mod calls;
 mod reminders;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fullsend_flow::{LabelId, LabelTable};
@@ -84,14 +84,30 @@ pub struct Recorded {
 impl Recorded {
     /// Reads the journal of a run, which somebody else may be writing, without changing anything.
     pub fn read(run: &Path) -> Result<Self, StoreError> {
-        let run_dir = run_dir_of(run)?;
-        let directory = open_run(&run_dir)?;
-        let path = run_dir.join(journal::JOURNAL);
-        let file = journal::open_to_read(directory, &path)?;
         let mut fold = Fold::default();
-        let read = journal::read(&file, &path, |entry| fold.add(entry))?;
-        fold.finish(read.torn).ok_or(StoreError::NeverBegan { run_dir })
+        let (torn, run_dir) = each_row(run, |entry| fold.add(entry))?;
+        fold.finish(torn).ok_or(StoreError::NeverBegan { run_dir })
     }
+}
+
+/// The rows of a run, which somebody else may be writing.
+pub fn rows(run: &Path) -> Result<Vec<Row>, StoreError> {
+    let mut rows = Vec::new();
+    each_row(run, |entry| {
+        rows.push(entry.row);
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+/// How many bytes of an unfinished row there are, and the directory of the run.
+fn each_row(run: &Path, take: impl FnMut(Entry) -> Result<(), String>) -> Result<(u64, PathBuf), StoreError> {
+    let run_dir = run_dir_of(run)?;
+    let directory = open_run(&run_dir)?;
+    let path = run_dir.join(journal::JOURNAL);
+    let file = journal::open_to_read(directory, &path)?;
+    let read = journal::read(&file, &path, take)?;
+    Ok((read.torn, run_dir))
 }
 
 /// A journal as it is read.

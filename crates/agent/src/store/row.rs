@@ -200,8 +200,6 @@ pub enum EndStatus {
 pub enum TerminalReason {
     /// The model answered without asking for a call.
     AssistantCompleted,
-    /// A single call was all that was asked for.
-    ToolCompleted,
     /// A tool failed in a way that no model can mend.
     ToolError,
     /// The turns are used up.

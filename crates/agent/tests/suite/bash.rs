@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fullsend_agent::execution::{Directories, Execution, SessionPlan, Whereabouts as _};
+use fullsend_agent::execution::{Execution, SessionPlan, Whereabouts as _};
 use fullsend_agent::tools::{Bash, BashLimits};
 use fullsend_flow::{Policy, Source};
 use serde_json::json;
 
+use crate::support::directories::Directories;
 use crate::support::room::{Room, expect_gone, in_rooms, open_files, status};
 
 in_rooms![
@@ -280,7 +281,7 @@ async fn a_fork_bomb_ends(room: &Room) {
         ..room.plan.clone()
     };
     let execution = Execution::start(Arc::clone(&room.backend), plan.clone()).await.unwrap();
-    let place = Arc::new(Directories::new(plan.roots(), "/workspace"));
+    let place = Arc::new(Directories::new(&plan));
     let bash = Bash::new(execution.clone(), place, Arc::clone(&room.spill) as _, BashLimits::default());
     let bomb = json!({ "command": "f() { f | f & }; f; while :; do :; done", "timeoutMs": 2000 });
     let record = room.call(&bash, bomb).await.record;

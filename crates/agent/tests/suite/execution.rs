@@ -74,7 +74,6 @@ async fn a_read_only_workspace_cannot_be_changed(room: &Room) {
     let data = room.workspace.parent().unwrap().join("data");
     std::fs::create_dir(&data).unwrap();
     plan.mounts.push(MountPoint { sandbox: "/data".to_owned(), host: data.clone(), writable: true });
-    assert_eq!(plan.roots(), ["/workspace", "/data", "/tmp"]);
     let execution = Execution::start(Arc::clone(&room.backend), plan).await.unwrap();
     let capture = || Capture {
         output_id: "run-1:x:1",

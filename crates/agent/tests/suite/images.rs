@@ -24,11 +24,13 @@ fn pictures_are_known_by_their_first_bytes() {
             "bytes": bytes.len(), "digest": digest, "imageAttached": true,
         });
         assert_eq!(output.record, expected);
-        let [AttachedImage { snapshot, media_type: attached, digest: kept, name }] = &output.images[..]
+        let [AttachedImage { snapshot, bytes: seen, media_type: attached, digest: kept, name }] =
+            &output.images[..]
         else {
             panic!("one picture");
         };
         assert_eq!((*attached, kept, name.as_str()), (media_type, &digest, "picture"));
+        assert_eq!(seen, bytes);
         // What was seen is kept, whatever becomes of the file.
         desk.put("art/picture", "changed");
         assert_eq!(std::fs::read(snapshot).unwrap(), bytes);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use fullsend_agent::execution::{Directories, Execution, SessionPlan, Spill, WORKSPACE, Whereabouts};
+use fullsend_agent::execution::{Execution, SessionPlan, Spill, Whereabouts};
 use fullsend_agent::tools::{Bash, BashLimits};
 use fullsend_agent::{Tool, ToolCallContext, ToolOutput};
 use fullsend_flow::Label;
@@ -16,6 +16,8 @@ use fullsend_sandbox::{
 };
 use fullsend_testkit::declare_skip;
 use serde_json::{Map, Value};
+
+use crate::support::directories::Directories;
 
 /// After this a test counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -99,7 +101,7 @@ impl Room {
         std::fs::create_dir_all(&artifacts).unwrap();
         let plan = SessionPlan { hidden: vec![artifacts.clone()], ..SessionPlan::new(&workspace) };
         let execution = Execution::lazy(Arc::clone(&backend), plan.clone());
-        let place = Arc::new(Directories::new(plan.roots(), WORKSPACE));
+        let place = Arc::new(Directories::new(&plan));
         let spill = Arc::new(Files(artifacts.clone()));
         let bash = Bash::new(
             execution.clone(),

@@ -74,7 +74,8 @@ impl PageUrl {
         }
     }
 
-    pub(super) fn address(&self) -> Option<IpAddr> {
+    /// The address, if the host is written as one.
+    pub fn address(&self) -> Option<IpAddr> {
         match self.0.host()? {
             Host::Domain(_) => None,
             Host::Ipv4(address) => Some(address.into()),
@@ -82,7 +83,8 @@ impl PageUrl {
         }
     }
 
-    pub(super) fn port(&self) -> u16 {
+    /// The port, written or not.
+    pub fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
@@ -90,7 +92,8 @@ impl PageUrl {
         self.0.scheme() == "https"
     }
 
-    pub(super) fn names_this_machine(&self) -> bool {
+    /// Whether the host is a name that leads to this machine or to the network around it.
+    pub fn names_this_machine(&self) -> bool {
         let host = self.host();
         LOCAL_NAMES.contains(&host.as_str()) || LOCAL_ENDS.iter().any(|end| host.ends_with(end))
     }
