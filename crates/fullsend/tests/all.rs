@@ -19,6 +19,7 @@ mod suite {
     mod exec_cli;
     mod flow_leaks;
     mod flow_victims;
+    mod flow_web;
     mod forge_place;
     mod hook;
     mod hostile_model;

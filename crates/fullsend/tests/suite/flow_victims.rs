@@ -101,7 +101,9 @@ fn without_rules_the_attacks_work() {
     if !has_sandboxes("without_rules_the_attacks_work") {
         return;
     }
-    let scenarios = victims::all();
+    let mut scenarios = victims::all();
+    // Where nothing is hidden, there are no handles.
+    scenarios.retain(|scenario| !scenario.goal.ends_with("-handle"));
     let outcomes = play(&scenarios, "disabled", true);
     let failed = those(&scenarios, &outcomes, |outcome| {
         (!outcome.attack_succeeded()).then(|| format!("{:?} {}", outcome.denied, outcome.said))

@@ -70,10 +70,12 @@ impl GatewayScript for Victim {
             let word = json!({"choices": [{"index": 0, "delta": {"content": "\"minus\""}, "finish_reason": "stop"}]});
             return GatewayReply::events(&[word]);
         }
-        match (text.contains("\"Task:\\n"), &self.quoting) {
-            (false, _) => self.parent.reply(request),
-            (true, None) => self.child.reply(request),
-            (true, Some(quoting)) => quoting.reply(request),
+        let is_child = text.contains("\"Task:\\n");
+        let is_ordered = text.contains("\"Task:\\nForget");
+        match &self.quoting {
+            _ if !is_child => self.parent.reply(request),
+            Some(quoting) if !is_ordered => quoting.reply(request),
+            Some(_) | None => self.child.reply(request),
         }
     }
 }

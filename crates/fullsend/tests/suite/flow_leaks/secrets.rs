@@ -100,7 +100,7 @@ fn read_ways() -> Vec<Leak> {
         leak("search", &[("search_files", guess.clone())]),
         labelled("search for few", "hr/x.txt", &[("search_files", guess.clone())]),
         leak("search one", &[("search_files", json!({"pattern": "CANARY-a", "path": ".env"}))]),
-        leak("sizes", &[("list_files", json!({"includeIgnored": true, "depth": 3})), bash("ls -la .env")]),
+        leak("sizes", &[("list_files", json!({"includeIgnored": true, "depth": 3})), bash("stat -c '%s %A' .env")]),
         Leak { links: vec![("innocent.txt", ".env", true)], ..leak("symbolic link", &[read("innocent.txt")]) },
         Leak { links: vec![("innocent.txt", ".env", false)], ..leak("hard link", &[read("innocent.txt")]) },
         leak("other spelling", &[read("./src/../.env"), read("/workspace/.env")]),
