@@ -23,8 +23,9 @@ pub use self::finish::Finished;
 pub use self::resume::ResumeError;
 use crate::budget::{Budget, Exhausted};
 use crate::event::Event;
-use crate::flow::{Basis, CommandInputs, Gatekeeper, Inspect, Place, Rules};
+use crate::flow::{Basis, Gatekeeper, Inspect, Place, Rules};
 use crate::gate::{FlowMode, PromptRole};
+use crate::sources::Sources;
 use crate::store::{
     DanglingCall, EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Reminders, Row, RunStore,
     StoreError, TerminalReason,
@@ -54,10 +55,8 @@ pub struct RunParts {
     pub role: PromptRole,
     /// By which rules flows are judged.
     pub policy: Arc<Policy>,
-    /// What commands can read.
-    pub inputs: Arc<dyn CommandInputs>,
-    /// Whether commands can reach a network.
-    pub network: bool,
+    /// Where values come from, and what commands can read and reach.
+    pub sources: Arc<Sources>,
     /// The directories of the run.
     pub workspace: Arc<Workspace>,
     /// What may be used.
@@ -112,6 +111,8 @@ pub struct Engine<'w> {
     reminders: Reminders,
     /// Where commands start, as far as it is on record.
     current_dir: String,
+    /// How much of what is known about files is on record.
+    sources_seen: usize,
     /// Of a run that goes on: calls without a result, and what is new to say.
     dangling: Vec<DanglingCall>,
     more: Vec<Opening>,
@@ -133,8 +134,8 @@ impl<'w> Engine<'w> {
             mode: parts.mode,
             role: parts.role,
             policy: parts.policy.clone(),
-            inputs: parts.inputs.clone(),
-            network: parts.network,
+            inputs: parts.sources.clone(),
+            network: parts.sources.has_network(),
         };
         let place = Place { workspace: parts.workspace.clone(), current_dir: parts.current_dir.clone() };
         let keeper = Gatekeeper::new(rules, place);
@@ -151,6 +152,7 @@ impl<'w> Engine<'w> {
             context: LabelId::BOTTOM,
             reminders: Reminders::default(),
             current_dir,
+            sources_seen: 0,
             dangling: Vec::new(),
             more: Vec::new(),
             watch,
@@ -309,6 +311,16 @@ impl<'w> Engine<'w> {
         self.context = context;
         self.keeper.state_mut().saw(label);
         Ok(kept)
+    }
+
+    /// Puts on record what is new about files.
+    fn keep_sources(&mut self) -> Result<(), RunError> {
+        let rows = self.parts.sources.rows_after(self.sources_seen);
+        for row in &rows {
+            self.parts.store.append(row)?;
+            self.sources_seen += 1;
+        }
+        Ok(())
     }
 
     /// The last thing the model said.

@@ -5,6 +5,7 @@
 
 mod capabilities;
 mod capture;
+mod covers;
 mod directory;
 mod plan;
 
@@ -22,8 +23,10 @@ pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Sp
 pub use directory::Whereabouts;
 pub use plan::{MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE};
 
+use crate::sources::Sources;
 use crate::tool::ToolFault;
 use capture::StreamCapture;
+use covers::Covers;
 
 /// One warm session of a sandbox.
 #[derive(Clone, Debug)]
@@ -35,6 +38,7 @@ pub struct Execution {
 struct Shared {
     backend: Arc<dyn SandboxBackend>,
     plan: SessionPlan,
+    covers: Option<Covers>,
     state: Mutex<State>,
     /// Held while programs are looked for, beside which some runtimes of containers run nothing else.
     probing: Mutex<()>,
@@ -60,14 +64,23 @@ struct Ready {
 impl Execution {
     /// A session that is made by the first command, or by [`Execution::warm_up`].
     pub fn lazy(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                backend,
-                plan,
-                state: Mutex::new(State::Planned),
-                probing: Mutex::new(()),
-            }),
-        }
+        Self::build(backend, plan, None)
+    }
+
+    /// The same, in which commands cannot read what may not be seen. `directory` is where nothing that they can reach is;
+    /// the file that covers others is made there.
+    pub fn covering(
+        backend: Arc<dyn SandboxBackend>,
+        plan: SessionPlan,
+        sources: Arc<Sources>,
+        directory: PathBuf,
+    ) -> Self {
+        Self::build(backend, plan, Some(Covers::new(sources, directory)))
+    }
+
+    fn build(backend: Arc<dyn SandboxBackend>, plan: SessionPlan, covers: Option<Covers>) -> Self {
+        let (state, probing) = (Mutex::new(State::Planned), Mutex::new(()));
+        Self { shared: Arc::new(Shared { backend, plan, covers, state, probing }) }
     }
 
     /// A session that is there when this returns.
@@ -157,7 +170,16 @@ impl Shared {
             }
             State::Planned => {}
         }
-        let spec = self.plan.spec().map_err(not_by_the_model)?;
+        let mut spec = self.plan.spec().map_err(not_by_the_model)?;
+        if let Some(covers) = &self.covers {
+            // Looks at every file of the workspace.
+            let covers = covers.clone();
+            let mounts = tokio::task::spawn_blocking(move || covers.mounts()).await;
+            let mounts = mounts.map_err(|error| {
+                SandboxError::Lifecycle(format!("the files of the workspace were not looked at: {error}"))
+            })?;
+            spec.mounts.extend(mounts?);
+        }
         let session = self.backend.provision(spec).await.map_err(not_by_the_model)?;
         let ready = Arc::new(Ready { id: session.id.clone(), session });
         *state = State::Ready(Arc::clone(&ready));

@@ -14,10 +14,7 @@ mod text;
 mod view_image;
 mod write;
 
-use fullsend_flow::{Label, Policy, Source};
 use fullsend_origin::Sha256Digest;
-
-use crate::workspace::SandboxPath;
 
 pub use self::diff::{DIFF_LINES, unified_diff};
 pub use self::edit::EditFile;
@@ -27,11 +24,6 @@ pub use self::read::ReadFile;
 pub use self::search::SearchFiles;
 pub use self::view_image::{KeepImage, LARGEST_IMAGE, ViewImage, media_type};
 pub use self::write::WriteFile;
-
-/// Where the content of a file comes from: the workspace vouches for it, and anybody may see it.
-pub fn workspace_label(_path: &SandboxPath) -> Label {
-    Policy::default().label_of(Source::File(""))
-}
 
 /// `sha256:` and 64 digits.
 fn digest_text(bytes: &[u8]) -> String {

@@ -11,6 +11,7 @@
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
 //! * [`browser::Browser`]: a page of a leased browser
+//! * [`sources::Sources`]: where values come from: labels of files, commands, prompts, pages and skills
 //! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
@@ -34,6 +35,7 @@ pub mod gate;
 pub mod prompt;
 pub mod report;
 pub mod schema;
+pub mod sources;
 pub mod store;
 pub mod structured;
 mod summary;

@@ -67,6 +67,7 @@ impl ScriptSource for SkillSet {
             environment: environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             sandbox_path: sandbox_resource_path.display().to_string(),
             digest: digest.to_string(),
+            label: self.label(skill, Some(path)),
         })
     }
 }

@@ -19,6 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use fullsend_sandbox::spec::{is_at_or_below, normal_target};
+use rustix::fs::Stat;
 
 pub use self::current_dir::CurrentDir;
 pub use self::host_mount::{HostMount, HostMountError};
@@ -28,7 +29,8 @@ pub use self::open::{LARGEST_WHOLE_FILE, OpenFile};
 pub use self::path::{PathProblem, SandboxPath};
 pub use self::problem::FileProblem;
 use self::reach::Identity;
-pub use self::replace::{Parents, Place};
+pub(crate) use self::replace::newest_file;
+pub use self::replace::{Parents, Place, Put};
 
 /// Where the sandbox sees the workspace.
 pub const WORKSPACE_TARGET: &str = "/workspace";
@@ -50,6 +52,7 @@ pub struct Mount {
     host: PathBuf,
     target: SandboxPath,
     access: Access,
+    device: u64,
     handle: OwnedFd,
 }
 
@@ -72,6 +75,11 @@ impl Mount {
     /// What may be done below it.
     pub fn access(&self) -> Access {
         self.access
+    }
+
+    /// The number of the device that its root is on.
+    pub(crate) fn device(&self) -> u64 {
+        self.device
     }
 
     pub(crate) fn handle(&self) -> BorrowedFd<'_> {
@@ -164,12 +172,12 @@ impl Workspace {
     pub fn open(plan: &WorkspacePlan<'_>) -> Result<Self, WorkspaceError> {
         let reserved = plan.reserved.iter().map(|path| reserve(path)).collect::<Result<Vec<_>, _>>()?;
         let mut workspace = Self { mounts: Vec::with_capacity(1 + plan.mounts.len()), reserved };
-        let (host, handle) = open_directory(plan.root, "the workspace")?;
+        let (host, handle, stat) = open_directory(plan.root, "the workspace")?;
         let (name, target) = ("workspace".to_owned(), SandboxPath::known(WORKSPACE_TARGET));
-        workspace.add(Mount { name, host, target, access: plan.access, handle })?;
+        workspace.add(Mount { name, host, target, access: plan.access, device: stat.st_dev, handle })?;
         for mount in plan.mounts {
             let source = plan.relative_to.join(&mount.source);
-            let (host, handle) = open_directory(&source, &format!("host mount `{}`", mount.name))?;
+            let (host, handle, stat) = open_directory(&source, &format!("host mount `{}`", mount.name))?;
             if host.parent().is_none() {
                 return Err(WorkspaceError::WholeFileSystem(mount.name.clone()));
             }
@@ -178,7 +186,7 @@ impl Workspace {
                 detail: error.to_string(),
             })?;
             let (name, target) = (mount.name.clone(), SandboxPath::known(&target));
-            workspace.add(Mount { name, host, target, access: mount.access, handle })?;
+            workspace.add(Mount { name, host, target, access: mount.access, device: stat.st_dev, handle })?;
         }
         Ok(workspace)
     }
@@ -239,21 +247,17 @@ impl Workspace {
 
 fn reserve(path: &Path) -> Result<Reserved, WorkspaceError> {
     let role = "the directory for the records of runs";
-    let (host, handle) = open_directory(path, role)?;
-    let stat = rustix::fs::fstat(&handle).map_err(|error| WorkspaceError::Directory {
-        path: host.clone(),
-        role: role.to_owned(),
-        source: error.into(),
-    })?;
+    let (host, handle, stat) = open_directory(path, role)?;
     Ok(Reserved { host, identity: Identity::of(&stat), _handle: handle })
 }
 
 /// A directory with all links followed, and a handle of it.
-fn open_directory(path: &Path, role: &str) -> Result<(PathBuf, OwnedFd), WorkspaceError> {
+fn open_directory(path: &Path, role: &str) -> Result<(PathBuf, OwnedFd, Stat), WorkspaceError> {
     let open = || {
         let host = std::fs::canonicalize(path)?;
         let handle = reach::open_root(&host)?;
-        Ok((host, handle))
+        let stat = rustix::fs::fstat(&handle)?;
+        Ok((host, handle, stat))
     };
     open().map_err(|source| WorkspaceError::Directory {
         path: path.to_owned(),

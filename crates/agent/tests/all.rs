@@ -35,6 +35,7 @@ mod suite {
     mod images;
     mod report;
     mod skill_script;
+    mod sources;
     mod store;
     mod structured;
     mod web_fetch;

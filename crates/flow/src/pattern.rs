@@ -1,6 +1,6 @@
 //! Patterns of policies: values, hosts and paths.
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A pattern that is not one.
@@ -97,6 +97,27 @@ impl PathPattern {
     /// As it was written.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
+    }
+}
+
+/// Patterns of paths that are asked about together, for every file of a workspace.
+#[derive(Debug)]
+pub(crate) struct PathSet(GlobSet);
+
+impl PathSet {
+    pub(crate) fn new(patterns: impl Iterator<Item = PathPattern>) -> Self {
+        let mut builder = GlobSetBuilder::new();
+        for pattern in patterns {
+            builder.add(pattern.0.matcher.glob().clone());
+        }
+        // Patterns that are valid one by one are so together.
+        Self(builder.build().unwrap_or_default())
+    }
+
+    /// Whether one of them stands for this path, or for a directory that the path is in.
+    pub(crate) fn matches(&self, path: &str) -> bool {
+        let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+        ends.filter_map(|end| path.get(..end)).any(|part| self.0.is_match(part))
     }
 }
 

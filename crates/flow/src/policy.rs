@@ -110,6 +110,12 @@ impl Policy {
         Label { confidentiality, integrity: trust.integrity() }
     }
 
+    /// Whether anything is said about files of this path. Much cheaper than their label, for walks over all files.
+    pub fn mentions(&self, path: &str) -> bool {
+        defaults::holds_credentials(path)
+            || self.sources.iter().any(|rule| rule.speaks_of(Source::File(path)))
+    }
+
     /// Whether files of this path have another label than the rest of the workspace.
     pub fn sets_apart(&self, path: &str) -> bool {
         self.label_of(Source::File(path)) != self.label_of(Source::File(""))

@@ -18,6 +18,7 @@ mod suite {
     mod doctor;
     mod exec_cli;
     mod flow_leaks;
+    mod flow_sources;
     mod flow_victims;
     mod flow_web;
     mod forge_place;

@@ -101,6 +101,12 @@ impl Engine<'_> {
                 ready.push(one);
             }
         }
+        for one in ready.iter().filter(|one| one.settled.is_none()) {
+            let current = self.parts.current_dir.get();
+            self.parts.sources.before(one.tool.spec(), &one.input, &current, &one.label);
+        }
+        // What a call may do to files is on record before it is made.
+        self.keep_sources()?;
         let left = self.parts.budget.time_left();
         let run = |one: &mut Ready<'_>| {
             let settled = one.settled.take();

@@ -43,6 +43,7 @@ impl Engine<'_> {
             self.parts.store.write_output(&output_id, spec.name, &output.record).map_err(ToolFault::from)?;
         let artifact = self.parts.store.artifacts().relative(&artifact);
         let failed = made.late || output.failure.is_some();
+        self.keep_sources()?;
         for row in &output.rows {
             self.parts.store.append(row)?;
         }

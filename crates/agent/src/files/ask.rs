@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use fullsend_flow::Label;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::failure::{ErrorCode, Failure};
-use super::workspace_label;
+use crate::sources::{Sources, Stamp};
 use crate::tool::{Shown, ToolCallContext, ToolFault, ToolOutput};
-use crate::workspace::{CurrentDir, SandboxPath, Workspace};
+use crate::workspace::{CurrentDir, FileProblem, Place, SandboxPath, Workspace};
 
 /// A file system that does not answer must not hang the run.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -22,6 +23,7 @@ const LONG: Duration = Duration::from_secs(30);
 pub(super) struct Desk {
     pub(super) workspace: Arc<Workspace>,
     pub(super) current: CurrentDir,
+    pub(super) sources: Arc<Sources>,
 }
 
 /// Arguments that name a path.
@@ -32,7 +34,8 @@ pub(super) trait Ask: DeserializeOwned + Send + 'static {
 
 /// What a tool did.
 pub(super) struct Done {
-    pub(super) path: SandboxPath,
+    /// What the answer is made of.
+    pub(super) label: Label,
     pub(super) record: Value,
     pub(super) shown: Shown,
 }
@@ -42,7 +45,7 @@ impl Done {
         ToolOutput {
             record: self.record,
             model_view: None,
-            label: workspace_label(&self.path),
+            label: self.label,
             images: Vec::new(),
             failure: None,
             shown: self.shown,
@@ -84,7 +87,26 @@ pub(super) struct Job<A> {
     /// What the path of the arguments means.
     pub(super) path: SandboxPath,
     pub(super) output_id: String,
+    /// What the arguments are made of.
+    pub(super) label: Label,
+    pub(super) sources: Arc<Sources>,
     pub(super) stop: Stop,
+}
+
+impl<A> Job<A> {
+    /// Puts a file of this label in its place. The label is known before the file is there.
+    pub(super) fn put(
+        &self,
+        place: Place,
+        bytes: &[u8],
+        expected: Option<&[u8]>,
+        label: &Label,
+    ) -> Result<(), FileProblem> {
+        self.sources.will_write(&self.path, label);
+        let put = place.put(bytes, expected)?;
+        self.sources.wrote_as(&self.path, &Stamp::of(&put.new), put.old.as_ref().map(Stamp::of), label);
+        Ok(())
+    }
 }
 
 /// What came of the work: done, or why not, or the end of the run.
@@ -124,35 +146,53 @@ impl Desk {
             Err(error) => {
                 let given = context.input.get("path").and_then(Value::as_str).unwrap_or_default();
                 let failure = Failure::new(ErrorCode::InvalidArgument, error.to_string());
-                return Ok(failure.into_output(tool, output_id, given));
+                return Ok(failure.into_output(tool, output_id, given, Label::bottom()));
             }
         };
         let given = ask.path().to_owned();
         let path = match self.workspace.resolve(&given, &self.current.get()) {
             Ok(path) => path,
-            Err(problem) => return Ok(Failure::from(problem).into_output(tool, output_id, &given)),
+            Err(problem) => {
+                return Ok(Failure::from(problem).into_output(tool, output_id, &given, Label::bottom()));
+            }
         };
         let stop = Stop::new();
         let _guard = StopOnDrop(stop.clone());
-        let job =
-            Job { workspace: Arc::clone(&self.workspace), ask, path, output_id: output_id.to_owned(), stop };
+        let job = Job {
+            workspace: Arc::clone(&self.workspace),
+            ask,
+            path,
+            output_id: output_id.to_owned(),
+            label: context.label.clone(),
+            sources: Arc::clone(&self.sources),
+            stop,
+        };
         let task = tokio::task::spawn_blocking(move || {
             let done = work(&job);
-            (done, job.path)
+            if done.is_err() {
+                job.sources.did_not_write(&job.path);
+            }
+            // Why something failed tells about the file as much as its content does.
+            let label = if done.is_err() { job.sources.file(&job.path) } else { Label::bottom() };
+            (done, job.path, label)
         });
+        let mut label = self.sources.usual().clone();
         let failed = match tokio::time::timeout(LONGEST, task).await {
-            Ok(Ok((Ok(output), _))) => return Ok(output),
-            Ok(Ok((Err(WorkError::Fault(fault)), _))) => return Err(fault),
-            Ok(Ok((Err(WorkError::Failure(failure)), path))) => match failure.path {
-                Some(_) => failure,
-                None => failure.at(&path),
-            },
+            Ok(Ok((Ok(output), ..))) => return Ok(output),
+            Ok(Ok((Err(WorkError::Fault(fault)), ..))) => return Err(fault),
+            Ok(Ok((Err(WorkError::Failure(failure)), path, told))) => {
+                label = told;
+                match failure.path {
+                    Some(_) => failure,
+                    None => failure.at(&path),
+                }
+            }
             Ok(Err(error)) => Failure::new(ErrorCode::Unknown, format!("the work ended early: {error}")),
             Err(_) => Failure::new(
                 ErrorCode::Timeout,
                 format!("the file system did not answer within {} s", LONGEST.as_secs()),
             ),
         };
-        Ok(failed.into_output(tool, output_id, &given))
+        Ok(failed.into_output(tool, output_id, &given, label))
     }
 }

@@ -12,6 +12,7 @@ use self::apply::{Applied, Draft};
 use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::write::expect_digest;
 use super::{digest_text, unified_diff};
+use crate::sources::Sources;
 use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::{CurrentDir, FileProblem, LARGEST_WHOLE_FILE, Parents, Workspace};
 
@@ -53,7 +54,7 @@ impl Ask for Arguments {
 
 impl EditFile {
     /// The tool on a workspace.
-    pub fn new(workspace: Arc<Workspace>, current: CurrentDir) -> Self {
+    pub fn new(workspace: Arc<Workspace>, current: CurrentDir, sources: Arc<Sources>) -> Self {
         let spec = ToolSpec {
             name: NAME,
             description: "Replace exact texts in an existing text file. Edits apply in order, each to the result of \
@@ -67,7 +68,7 @@ impl EditFile {
             sinks: &[Sink::Target("path"), Sink::Content("edits")],
             parameters: parameters(),
         };
-        Self { desk: Desk { workspace, current }, spec }
+        Self { desk: Desk { workspace, current, sources }, spec }
     }
 }
 
@@ -117,7 +118,9 @@ impl Tool for EditFile {
 
 fn work(job: &Job<Arguments>) -> Worked<Done> {
     let place = job.workspace.place(&job.path, Parents::MustExist)?;
+    let old_label = place.old_handle().map(|old| job.sources.opened(&job.path, old));
     let Some(old) = place.old_bytes(LARGEST_WHOLE_FILE)? else { return Err(FileProblem::NotFound.into()) };
+    let label = old_label.map_or_else(|| job.label.clone(), |old| job.label.join(&old));
     if let Some(expected) = &job.ask.expected_digest {
         expect_digest(expected, Some(&old))?;
     }
@@ -128,8 +131,10 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
     }
     let Applied { bytes: new, old_text, new_text } = draft.finish(&old);
     let diff = unified_diff(job.path.as_str(), &old_text, &new_text);
-    if new != old {
-        place.put(&new, Some(&old))?;
+    if new == old {
+        job.sources.did_not_write(&job.path);
+    } else {
+        job.put(place, &new, Some(&old), &label)?;
     }
     let edits = job.ask.edits.len();
     let record = json!({
@@ -145,5 +150,5 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
     });
     let line = format!("{NAME} {}: {replacements} replacements", job.path);
     let shown = Shown { line, diff: Some(diff).filter(|diff| !diff.is_empty()) };
-    Ok(Done { path: job.path.clone(), record, shown })
+    Ok(Done { label, record, shown })
 }

@@ -4,7 +4,6 @@ use fullsend_flow::Label;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::workspace_label;
 use crate::tool::{Shown, ToolFailure, ToolOutput};
 use crate::workspace::{FileProblem, PathProblem, SandboxPath};
 
@@ -111,8 +110,8 @@ impl Failure {
         self
     }
 
-    /// The answer.
-    pub(super) fn into_output(self, tool: &str, output_id: &str, given: &str) -> ToolOutput {
+    /// The answer, made of what has this label.
+    pub(super) fn into_output(self, tool: &str, output_id: &str, given: &str, label: Label) -> ToolOutput {
         let path = match &self.path {
             Some(path) => path.as_str(),
             None => shortened(given),
@@ -136,7 +135,7 @@ impl Failure {
         ToolOutput {
             record: json!({ "outputId": output_id, "path": path, "ok": false, "error": error }),
             model_view: None,
-            label: self.path.as_ref().map_or_else(Label::untrusted, workspace_label),
+            label,
             images: Vec::new(),
             failure: Some(failure),
             shown,

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::failure::{ErrorCode, Failure};
+use crate::sources::{Looking, Sources};
 use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::tree::{DEEPEST, Ignoring, Node, TreeEnd, TreePlan};
 use crate::workspace::{CurrentDir, Workspace};
@@ -20,6 +21,9 @@ const DEFAULT_ENTRIES: usize = 500;
 const MOST_ENTRIES: usize = 5_000;
 /// A pattern is compiled; longer ones are not for finding files.
 const LONGEST_GLOB: usize = 256;
+/// What is said where something may not be seen. How many there are is not.
+pub(super) const WITHHELD: &str =
+    "some files are not shown: what they hold, or who wrote them, does not meet the clearance";
 
 /// Lists a directory.
 #[derive(Debug)]
@@ -53,7 +57,7 @@ impl Ask for Arguments {
 
 impl ListFiles {
     /// The tool on a workspace.
-    pub fn new(workspace: Arc<Workspace>, current: CurrentDir) -> Self {
+    pub fn new(workspace: Arc<Workspace>, current: CurrentDir, sources: Arc<Sources>) -> Self {
         let spec = ToolSpec {
             name: NAME,
             description: "List the files and directories below a directory, sorted, with types and sizes. Leaves out \
@@ -79,7 +83,7 @@ impl ListFiles {
                 "additionalProperties": false,
             }),
         };
-        Self { desk: Desk { workspace, current }, spec }
+        Self { desk: Desk { workspace, current, sources }, spec }
     }
 }
 
@@ -104,20 +108,26 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
         ignoring: if ask.include_ignored { Ignoring::Nothing } else { Ignoring::Ignored },
     };
     let mut entries = Vec::new();
+    let mut looking = Looking::below(&job.sources, &job.path);
     let end = job.workspace.walk(plan, &mut |node| {
         if job.stop.is_set() {
             return ControlFlow::Break(());
         }
+        looking.enter(node);
         if filter.as_ref().is_some_and(|filter| !filter.matches(node.path)) {
             return ControlFlow::Continue(());
         }
         if entries.len() == most {
             return ControlFlow::Break(());
         }
-        entries.push(entry(node));
+        if looking.name(node) {
+            let with_size = !looking.is_secret(node);
+            entries.push(entry(node, with_size));
+        }
         ControlFlow::Continue(())
     })?;
     let count = entries.len();
+    let (label, hidden) = looking.end();
     let mut record = json!({
         "outputId": job.output_id,
         "path": job.path,
@@ -127,8 +137,11 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
     if let (Some(record), Some(notice)) = (record.as_object_mut(), notice(end, count)) {
         record.insert("notice".to_owned(), notice.into());
     }
+    if let Some(record) = record.as_object_mut().filter(|_| hidden) {
+        record.insert("withheld".to_owned(), WITHHELD.into());
+    }
     let shown = Shown { line: format!("{NAME} {}: {count} entries", job.path), diff: None };
-    Ok(Done { path: job.path.clone(), record, shown })
+    Ok(Done { label, record, shown })
 }
 
 fn notice(end: TreeEnd, count: usize) -> Option<String> {
@@ -139,10 +152,12 @@ fn notice(end: TreeEnd, count: usize) -> Option<String> {
     }
 }
 
-fn entry(node: &Node<'_>) -> Value {
+/// With its size, unless that says something about a content that may not be seen.
+fn entry(node: &Node<'_>, with_size: bool) -> Value {
     let mut entry = json!({ "path": node.path, "type": kind_name(node.kind) });
     let Some(members) = entry.as_object_mut() else { return entry };
     if node.kind == FileType::RegularFile
+        && with_size
         && let Ok(stat) = rustix::fs::statat(node.parent, node.name, AtFlags::SYMLINK_NOFOLLOW)
     {
         members.insert("size".to_owned(), stat.st_size.into());

@@ -2,7 +2,7 @@
 
 mod window;
 
-use fullsend_flow::Deed;
+use fullsend_flow::{Deed, Label};
 use std::io::{BufRead, BufReader, Cursor, Read, Seek};
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::digest_text;
 use super::failure::{ErrorCode, Failure};
 use super::text::{BOM, Encoding, SAMPLE, from_utf16};
+use crate::sources::Sources;
 use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::{CurrentDir, LARGEST_WHOLE_FILE, OpenFile, Workspace};
 
@@ -56,7 +57,7 @@ impl Ask for Arguments {
 
 impl ReadFile {
     /// The tool on a workspace.
-    pub fn new(workspace: Arc<Workspace>, current: CurrentDir) -> Self {
+    pub fn new(workspace: Arc<Workspace>, current: CurrentDir, sources: Arc<Sources>) -> Self {
         let spec = ToolSpec {
             name: NAME,
             description: format!(
@@ -85,7 +86,7 @@ impl ReadFile {
                 "additionalProperties": false,
             }),
         };
-        Self { desk: Desk { workspace, current }, spec }
+        Self { desk: Desk { workspace, current, sources }, spec }
     }
 }
 
@@ -118,9 +119,9 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
         bytes: ask.max_bytes.unwrap_or(DEFAULT_BYTES).min(MOST_BYTES),
     };
     let file = job.workspace.open_file(&job.path)?;
-    let size = file.size();
+    let (size, label) = (file.size(), job.sources.opened(&job.path, file.handle()));
     let part = read_part(file, range, job)?;
-    Ok(answer(job, part, size))
+    Ok(answer(job, part, size, label))
 }
 
 fn read_part(file: OpenFile, range: window::Range, job: &Job<Arguments>) -> Worked<Part> {
@@ -182,7 +183,7 @@ fn binary_failure(size: u64, bytes: Option<&[u8]>) -> Failure {
     }
 }
 
-fn answer(job: &Job<Arguments>, part: Part, size: u64) -> Done {
+fn answer(job: &Job<Arguments>, part: Part, size: u64, label: Label) -> Done {
     let Part { window, encoding, digest } = part;
     let lines = window.lines;
     let mut record = json!({
@@ -205,7 +206,7 @@ fn answer(job: &Job<Arguments>, part: Part, size: u64) -> Done {
     add("digest", digest.map(Value::from));
     add("notice", notice(&window, encoding).map(Value::from));
     let shown = Shown { line: format!("{NAME} {}: {lines} lines", job.path), diff: None };
-    Done { path: job.path.clone(), record, shown }
+    Done { label, record, shown }
 }
 
 /// What a model should know about the content that the content does not say.

@@ -2,7 +2,7 @@
 
 mod lines;
 
-use fullsend_flow::Deed;
+use fullsend_flow::{Deed, Label};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use self::lines::matching_lines;
 use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::failure::{ErrorCode, Failure};
-use super::list::{Filter, here};
+use super::list::{Filter, WITHHELD, here};
+use crate::sources::{Looking, Sources};
 use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::tree::{DEEPEST, Ignoring, Node, TreePlan};
 use crate::workspace::{CurrentDir, FileProblem, OpenFile, Workspace, open_regular};
@@ -63,7 +64,7 @@ impl Ask for Arguments {
 
 impl SearchFiles {
     /// The tool on a workspace.
-    pub fn new(workspace: Arc<Workspace>, current: CurrentDir) -> Self {
+    pub fn new(workspace: Arc<Workspace>, current: CurrentDir, sources: Arc<Sources>) -> Self {
         let spec = ToolSpec {
             name: NAME,
             description: "Find lines that match a regular expression (or a literal text) in a file or in all files below \
@@ -75,7 +76,7 @@ impl SearchFiles {
             sinks: &[Sink::Selector("path"), Sink::Selector("pattern")],
             parameters: parameters(),
         };
-        Self { desk: Desk { workspace, current }, spec }
+        Self { desk: Desk { workspace, current, sources }, spec }
     }
 }
 
@@ -115,6 +116,7 @@ impl Tool for SearchFiles {
 /// A search under way.
 struct Search<'a> {
     job: &'a Job<Arguments>,
+    looking: Looking<'a>,
     pattern: Arc<Regex>,
     context: usize,
     most: usize,
@@ -132,6 +134,7 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
     let filter = ask.glob.as_deref().map(Filter::new).transpose()?;
     let mut search = Search {
         job,
+        looking: Looking::below(&job.sources, &job.path),
         pattern: Arc::new(compile(ask)?),
         context: ask.context.unwrap_or(0).min(MOST_CONTEXT),
         most: ask.max_matches.unwrap_or(DEFAULT_MATCHES).clamp(1, MOST_MATCHES),
@@ -145,8 +148,9 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
     };
     match job.workspace.open_file(&job.path) {
         Ok(file) => {
-            // There is no other file that a full answer would end.
-            let _ = search.file(job.path.file_name(), Ok(file));
+            let label = job.sources.opened(&job.path, file.handle());
+            // There is no other file that a full answer would end. It was asked for by name, so the answer has its label.
+            let _ = search.lines(job.path.file_name(), Ok(file), &label);
         }
         Err(FileProblem::NotAFile(_)) => search.tree(filter.as_ref())?,
         Err(problem) => return Err(problem.into()),
@@ -175,10 +179,16 @@ impl Search<'_> {
         let ignoring = if self.job.ask.include_ignored { Ignoring::Nothing } else { Ignoring::Ignored };
         let plan = TreePlan { start: &self.job.path, depth: DEEPEST, ignoring };
         let end = self.job.workspace.walk(plan, &mut |node: &Node<'_>| {
+            self.looking.enter(node);
             if node.kind != FileType::RegularFile || filter.is_some_and(|filter| !filter.matches(node.path)) {
                 return ControlFlow::Continue(());
             }
-            self.file(node.path, open_regular(node.parent, node.name, OFlags::RDONLY))
+            let file = open_regular(node.parent, node.name, OFlags::RDONLY);
+            match file.as_ref().ok().map(|file| self.looking.content(node.path, file)) {
+                Some(None) => ControlFlow::Continue(()),
+                Some(Some(label)) => self.lines(node.path, file, &label),
+                None => self.lines(node.path, file, &Label::bottom()),
+            }
         })?;
         self.truncated |= end.stopped;
         self.unread += end.unread;
@@ -186,7 +196,7 @@ impl Search<'_> {
     }
 
     /// Searches one file; breaks when there is enough.
-    fn file(&mut self, path: &str, file: Result<OpenFile, FileProblem>) -> ControlFlow<()> {
+    fn lines(&mut self, path: &str, file: Result<OpenFile, FileProblem>, label: &Label) -> ControlFlow<()> {
         if self.job.stop.is_set() {
             self.truncated = true;
             return ControlFlow::Break(());
@@ -208,7 +218,12 @@ impl Search<'_> {
         }
         self.searched += 1;
         let (pattern, context) = (Arc::clone(&self.pattern), self.context);
-        matching_lines(&bytes, &pattern, context, &mut |line| self.keep(path, line))
+        let before = self.matches.len();
+        let flow = matching_lines(&bytes, &pattern, context, &mut |line| self.keep(path, line));
+        if self.matches.len() > before {
+            self.looking.shown(label);
+        }
+        flow
     }
 
     fn keep(&mut self, path: &str, line: lines::Line<'_>) -> ControlFlow<()> {
@@ -229,7 +244,8 @@ impl Search<'_> {
     fn answer(self) -> Done {
         let job = self.job;
         let count = self.matches.len();
-        let record = json!({
+        let (label, hidden) = self.looking.end();
+        let mut record = json!({
             "outputId": job.output_id,
             "path": job.path,
             "matches": self.matches,
@@ -237,7 +253,10 @@ impl Search<'_> {
             "skipped": { "binary": self.binary, "large": self.large, "unreadable": self.unread },
             "truncated": self.truncated,
         });
+        if let Some(record) = record.as_object_mut().filter(|_| hidden) {
+            record.insert("withheld".to_owned(), WITHHELD.into());
+        }
         let shown = Shown { line: format!("{NAME} {}: {count} matches", job.path), diff: None };
-        Done { path: job.path.clone(), record, shown }
+        Done { label, record, shown }
     }
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::ask::{Ask, Desk, Done, Job, WorkError, Worked};
 use super::digest_text;
 use super::failure::{ErrorCode, Failure};
+use crate::sources::Sources;
 use crate::store::Artifacts;
 use crate::tool::{
     AttachedImage, Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec,
@@ -55,7 +56,12 @@ impl Ask for Arguments {
 
 impl ViewImage {
     /// The tool on a workspace, with a place to keep pictures.
-    pub fn new(workspace: Arc<Workspace>, current: CurrentDir, keeper: Arc<dyn KeepImage>) -> Self {
+    pub fn new(
+        workspace: Arc<Workspace>,
+        current: CurrentDir,
+        keeper: Arc<dyn KeepImage>,
+        sources: Arc<Sources>,
+    ) -> Self {
         let spec = ToolSpec {
             name: NAME,
             description:
@@ -74,7 +80,7 @@ impl ViewImage {
                 "additionalProperties": false,
             }),
         };
-        Self { desk: Desk { workspace, current }, keeper, spec }
+        Self { desk: Desk { workspace, current, sources }, keeper, spec }
     }
 }
 
@@ -90,7 +96,9 @@ impl Tool for ViewImage {
 }
 
 fn work(job: &Job<Arguments>, keeper: &dyn KeepImage) -> Worked<ToolOutput> {
-    let bytes = job.workspace.open_file(&job.path)?.read_all(LARGEST_IMAGE)?;
+    let file = job.workspace.open_file(&job.path)?;
+    let label = job.sources.opened(&job.path, file.handle());
+    let bytes = file.read_all(LARGEST_IMAGE)?;
     let Some(media_type) = media_type(&bytes) else {
         let detail = "the content is not that of a PNG, JPEG, GIF or WebP image";
         let failure = Failure::new(ErrorCode::InvalidArgument, detail);
@@ -108,7 +116,7 @@ fn work(job: &Job<Arguments>, keeper: &dyn KeepImage) -> Worked<ToolOutput> {
     });
     let shown =
         Shown { line: format!("{NAME} {}: {media_type}, {} bytes", job.path, bytes.len()), diff: None };
-    let mut output = Done { path: job.path.clone(), record, shown }.into_output();
+    let mut output = Done { label, record, shown }.into_output();
     let name = job.path.file_name().to_owned();
     output.images.push(AttachedImage { snapshot, bytes, media_type, digest, name });
     Ok(output)

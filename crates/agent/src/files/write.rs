@@ -1,6 +1,6 @@
 //! `write_file`: a whole file, new or replaced, or something at its end.
 
-use fullsend_flow::Deed;
+use fullsend_flow::{Deed, Label};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::ask::{Ask, Desk, Done, Job, Worked};
 use super::failure::{ErrorCode, Failure};
 use super::{digest_text, unified_diff};
+use crate::sources::Sources;
 use crate::tool::{Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFault, ToolOutput, ToolSpec};
 use crate::workspace::{CurrentDir, FileProblem, LARGEST_WHOLE_FILE, Parents, Place, Workspace};
 
@@ -52,7 +53,7 @@ impl Ask for Arguments {
 
 impl WriteFile {
     /// The tool on a workspace.
-    pub fn new(workspace: Arc<Workspace>, current: CurrentDir) -> Self {
+    pub fn new(workspace: Arc<Workspace>, current: CurrentDir, sources: Arc<Sources>) -> Self {
         let spec = ToolSpec {
             name: NAME,
             description:
@@ -80,7 +81,7 @@ impl WriteFile {
                 "additionalProperties": false,
             }),
         };
-        Self { desk: Desk { workspace, current }, spec }
+        Self { desk: Desk { workspace, current, sources }, spec }
     }
 }
 
@@ -105,6 +106,7 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
     if ask.mode == Mode::Create && place.is_taken() {
         return Err(FileProblem::Exists.into());
     }
+    let old_label = place.old_handle().map(|old| job.sources.opened(&job.path, old));
     let old = old_bytes(&place, ask)?;
     if let Some(expected) = &ask.expected_digest {
         expect_digest(expected, old.as_deref())?;
@@ -119,8 +121,13 @@ fn work(job: &Job<Arguments>) -> Worked<Done> {
     }
     // Replacing blindly is what was asked for; adding to a file, or to one of a known digest, depends on what it is.
     let depends = ask.mode == Mode::Append || ask.expected_digest.is_some();
-    place.put(new, old.as_deref().filter(|_| depends))?;
-    Ok(answer(job, created, old.as_deref(), new))
+    let label = match (ask.mode, &old_label) {
+        (Mode::Append, Some(old)) => job.label.join(old),
+        (Mode::Append | Mode::Create | Mode::Replace, _) => job.label.clone(),
+    };
+    job.put(place, new, old.as_deref().filter(|_| depends), &label)?;
+    // That a file was there, or not, is something that the workspace tells.
+    Ok(answer(job, created, old.as_deref(), new, label.join(job.sources.usual())))
 }
 
 /// The bytes that are there. A file that is too large to be held can still be replaced.
@@ -144,7 +151,7 @@ pub(super) fn expect_digest(expected: &str, old: Option<&[u8]>) -> Result<(), Fa
     Err(failure.with("actualDigest", found))
 }
 
-fn answer(job: &Job<Arguments>, created: bool, old: Option<&[u8]>, new: &[u8]) -> Done {
+fn answer(job: &Job<Arguments>, created: bool, old: Option<&[u8]>, new: &[u8], label: Label) -> Done {
     let record = json!({
         "outputId": job.output_id,
         "path": job.path,
@@ -158,7 +165,7 @@ fn answer(job: &Job<Arguments>, created: bool, old: Option<&[u8]>, new: &[u8]) -
         line: format!("{NAME} {}: {verb}, {} bytes", job.path, new.len()),
         diff: shown_diff(job, old, new),
     };
-    Done { path: job.path.clone(), record, shown }
+    Done { label, record, shown }
 }
 
 fn shown_diff(job: &Job<Arguments>, old: Option<&[u8]>, new: &[u8]) -> Option<String> {

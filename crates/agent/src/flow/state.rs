@@ -100,6 +100,7 @@ impl FlowState {
             | Row::SkillActivated { .. }
             | Row::SkillRead { .. }
             | Row::SkillExecuted { .. }
+            | Row::Provenance(_)
             | Row::Ended(_) => {}
         }
     }

@@ -148,7 +148,8 @@ impl<'a> Account<'a> {
             | Row::Opened
             | Row::SkillActivated { .. }
             | Row::SkillRead { .. }
-            | Row::SkillExecuted { .. } => {}
+            | Row::SkillExecuted { .. }
+            | Row::Provenance(_) => {}
         }
     }
 

@@ -171,7 +171,7 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 19] = [
+const KINDS: [&str; 20] = [
     "started",
     "resumed",
     "label",
@@ -190,6 +190,7 @@ const KINDS: [&str; 19] = [
     "skill_activated",
     "skill_read",
     "skill_executed",
+    "provenance",
     "ended",
 ];
 

@@ -24,6 +24,7 @@ use super::settings::RecordedSettings;
 use super::usage;
 use super::{open_run, run_dir_of};
 use crate::flow::FlowState;
+use crate::sources::Provenance;
 
 /// A message with its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +74,8 @@ pub struct Recorded {
     pub dangling: Vec<DanglingCall>,
     /// The skills in use: entries of `skill-activations.json`.
     pub skill_activations: Vec<Map<String, Value>>,
+    /// Where the content of files comes from.
+    pub provenance: Vec<Provenance>,
     /// How the run ended, if it did.
     pub ended: Option<Ending>,
     /// How often it was resumed.
@@ -176,6 +179,7 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         reminders: Reminders::default(),
         dangling: Vec::new(),
         skill_activations: Vec::new(),
+        provenance: Vec::new(),
         ended: None,
         resumed: 0,
         cut_bytes: 0,
@@ -219,6 +223,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         }
         Row::Cwd { path } => recorded.current_dir = path,
         Row::SkillActivated { activation } => recorded.skill_activations.push(activation),
+        Row::Provenance(fact) => recorded.provenance.push(fact),
         Row::Ended(ending) => recorded.ended = Some(ending),
         Row::ModelAttempt { .. }
         | Row::Usage { .. }

@@ -10,6 +10,7 @@ use super::message::KeptMessage;
 use super::policy::{PolicyDecision, PolicyEvent};
 use super::run_id::RunId;
 use super::settings::RecordedSettings;
+use crate::sources::Provenance;
 use crate::tool::Effect;
 
 /// One thing that happened, or is about to. Every row is written before what it announces.
@@ -128,6 +129,8 @@ pub enum Row {
         /// The entry.
         execution: Map<String, Value>,
     },
+    /// Something about where the content of files comes from.
+    Provenance(Provenance),
     /// The run is over, until somebody resumes it.
     Ended(Ending),
 }

@@ -8,13 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fullsend_flow::{Deed, Policy, Source};
+use fullsend_flow::Deed;
 use fullsend_sandbox::{ExecRequest, SandboxError};
 use rustix::fs::{FileType, Mode, OFlags};
 use serde_json::{Map, Value, json};
 
 use super::outcome;
 use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, Whereabouts};
+use crate::sources::Sources;
 use crate::tool::{
     Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
 };
@@ -58,19 +59,22 @@ pub struct Bash {
     place: Arc<dyn Whereabouts>,
     spill: Arc<dyn Spill>,
     limits: BashLimits,
+    sources: Arc<Sources>,
     /// Set once it is known that there is no bash.
     only_sh: AtomicBool,
 }
 
 impl Bash {
-    /// Runs commands in `execution`, starting at `place`.
+    /// Runs commands in `execution`, starting at `place`; `sources` know what they can read.
     pub fn new(
         execution: Execution,
         place: Arc<dyn Whereabouts>,
         spill: Arc<dyn Spill>,
         limits: BashLimits,
+        sources: Arc<Sources>,
     ) -> Self {
-        Self { spec: spec(limits), execution, place, spill, limits, only_sh: AtomicBool::new(false) }
+        let spec = spec(limits, sources.has_network());
+        Self { spec, execution, place, spill, limits, sources, only_sh: AtomicBool::new(false) }
     }
 
     async fn run(&self, context: ToolCallContext<'_>) -> Result<ToolOutput, ToolFault> {
@@ -87,8 +91,13 @@ impl Bash {
         }
         let timeout = self.timeout(context.input);
         let script = Script::new(command);
+        let label = self.sources.command(context.label);
+        self.sources.will_run(&label);
         match self.execute(&context, &script, &start, timeout).await {
-            Ok(captured) => self.finish(&context, command, &script, start, timeout, captured).await,
+            Ok(captured) => {
+                let finished = self.finish(&context, command, &script, start, timeout, captured).await;
+                finished.map(|output| ToolOutput { label, ..output })
+            }
             Err(ToolFault::Sandbox(SandboxError::InvalidRequest(message))) => {
                 Ok(self.refused(&context, command, 1, message))
             }
@@ -215,7 +224,7 @@ impl Bash {
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
-            label: context.label.join(&Policy::default().label_of(Source::File(""))),
+            label: context.label.clone(),
             images: Vec::new(),
             failure,
             shown: Shown { line: format!("{line} (exit {exit_code})"), diff: None },
@@ -234,7 +243,7 @@ impl Tool for Bash {
     }
 }
 
-fn spec(limits: BashLimits) -> ToolSpec {
+fn spec(limits: BashLimits, network: bool) -> ToolSpec {
     let (usual, most) = (limits.default_timeout.as_millis(), limits.max_timeout.as_millis());
     ToolSpec {
         name: "bash",
@@ -244,7 +253,7 @@ fn spec(limits: BashLimits) -> ToolSpec {
              A command ends after {usual} ms unless `timeoutMs` says otherwise, at most {most}."
         ),
         effect: Effect::SideEffect,
-        deed: Deed::Execute { network: false },
+        deed: Deed::Execute { network },
         sinks: &[Sink::Program("command"), Sink::Program("cwd")],
         parameters: json!({
             "type": "object",

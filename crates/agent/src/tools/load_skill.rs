@@ -65,7 +65,7 @@ impl LoadSkill {
                 "content": content,
             }),
             model_view: None,
-            label: Label::untrusted(),
+            label: self.skills.label(name, None),
             images: Vec::new(),
             failure: None,
             shown: Shown { line: if again { "in use already" } else { "loaded" }.to_owned(), diff: None },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fullsend_flow::{Deed, Label};
+use fullsend_flow::Deed;
 use fullsend_skills::record::ResourceReadRecord;
 use fullsend_skills::{DEFAULT_READ_BYTES, MAX_READ_BYTES, ReadStatus};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ impl ReadSkillResource {
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
-            label: Label::untrusted(),
+            label: self.skills.label(text("skill"), Some(text("path"))),
             images: Vec::new(),
             failure,
             shown: Shown { line, diff: None },

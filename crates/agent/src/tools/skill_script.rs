@@ -5,12 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fullsend_flow::{Deed, Policy, Source};
+use fullsend_flow::{Deed, Label};
 use fullsend_sandbox::{ByteString, ExecRequest, SandboxError};
 use serde_json::{Map, Value, json};
 
 use super::outcome;
 use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, WORKSPACE, Whereabouts};
+use crate::sources::Sources;
 use crate::store::Row;
 use crate::tool::{
     Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
@@ -44,6 +45,8 @@ pub struct Prepared {
     pub sandbox_path: String,
     /// `sha256:` and 64 digits, of the text; the same as at the start of the run.
     pub digest: String,
+    /// Where the text came from.
+    pub label: Label,
 }
 
 /// Why a script is not run.
@@ -63,6 +66,7 @@ pub struct SkillScript {
     place: Arc<dyn Whereabouts>,
     spill: Arc<dyn Spill>,
     source: Arc<dyn ScriptSource>,
+    sources: Arc<Sources>,
 }
 
 /// What a call asks for.
@@ -96,8 +100,9 @@ impl SkillScript {
         place: Arc<dyn Whereabouts>,
         spill: Arc<dyn Spill>,
         source: Arc<dyn ScriptSource>,
+        sources: Arc<Sources>,
     ) -> Self {
-        Self { spec: spec(), execution, place, spill, source }
+        Self { spec: spec(sources.has_network()), execution, place, spill, source, sources }
     }
 
     async fn run(&self, context: ToolCallContext<'_>) -> Result<ToolOutput, ToolFault> {
@@ -112,8 +117,13 @@ impl SkillScript {
             Ok(prepared) => prepared,
             Err(refusal) => return Ok(refused(&context, &call, refusal)),
         };
+        let label = self.sources.command(&context.label.join(&prepared.label));
+        self.sources.will_run(&label);
         match self.execute(&context, &call, &prepared, &start).await {
-            Ok(captured) => Ok(executed(&context, &call, &prepared, &start, captured)),
+            Ok(captured) => {
+                let output = executed(&context, &call, &prepared, &start, captured);
+                Ok(ToolOutput { label, ..output })
+            }
             Err(ToolFault::Sandbox(SandboxError::InvalidRequest(message))) => {
                 Ok(refused(&context, &call, refusal("script_path_invalid", message)))
             }
@@ -164,14 +174,14 @@ impl Tool for SkillScript {
     }
 }
 
-fn spec() -> ToolSpec {
+fn spec(network: bool) -> ToolSpec {
     ToolSpec {
         name: "run_skill_script",
         description:
             "Runs a script of an activated skill in the sandbox. Starts in the workspace, or in `cwd`."
                 .to_owned(),
         effect: Effect::SideEffect,
-        deed: Deed::Execute { network: false },
+        deed: Deed::Execute { network },
         sinks: &[Sink::Program("skill"), Sink::Program("path"), Sink::Program("args")],
         parameters: json!({
             "type": "object",
@@ -268,7 +278,7 @@ fn output(
     ToolOutput {
         record: Value::Object(record),
         model_view: None,
-        label: context.label.join(&Policy::default().label_of(Source::File(""))),
+        label: context.label.clone(),
         images: Vec::new(),
         failure,
         shown: Shown { line, diff: None },

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fullsend_flow::Label;
 use fullsend_skills::record::{Activation, ActivationSource};
 use fullsend_skills::{AllowedScript, Registry, Skill};
 use serde::Serialize;
@@ -10,7 +11,9 @@ use serde_json::{Map, Value};
 
 use fullsend_guard::Clock;
 
+use crate::sources::Sources;
 use crate::store::{Row, RunId, time};
+use crate::workspace::SandboxPath;
 
 /// The skills of a run.
 #[derive(Debug)]
@@ -20,6 +23,9 @@ pub struct SkillSet {
     active: Mutex<BTreeSet<String>>,
     run_id: RunId,
     clock: Arc<dyn Clock>,
+    sources: Option<Arc<Sources>>,
+    /// The names of what the operator chose.
+    chosen: BTreeSet<String>,
 }
 
 impl SkillSet {
@@ -31,7 +37,30 @@ impl SkillSet {
         run_id: RunId,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { registry, allowed, active: Mutex::new(active), run_id, clock }
+        let chosen = BTreeSet::new();
+        Self { registry, allowed, active: Mutex::new(active), run_id, clock, sources: None, chosen }
+    }
+
+    /// With word of where skills come from, and the names of those that the operator chose. Without, nobody vouches for
+    /// what they say.
+    #[must_use]
+    pub fn vouched_for(self, sources: Arc<Sources>, chosen: BTreeSet<String>) -> Self {
+        Self { sources: Some(sources), chosen, ..self }
+    }
+
+    /// The label of what a skill says, or of one of its files.
+    pub fn label(&self, name: &str, resource: Option<&str>) -> Label {
+        let (Some(sources), Some(skill)) = (&self.sources, self.registry.skill(name)) else {
+            return Label::untrusted();
+        };
+        let place = match resource {
+            Some(resource) => skill.sandbox_skill_dir.join(resource),
+            None => skill.sandbox_skill_path.clone(),
+        };
+        match place.to_str().and_then(|place| SandboxPath::absolute(place).ok()) {
+            Some(place) => sources.skill(name, self.chosen.contains(name), &place),
+            None => Label::untrusted(),
+        }
     }
 
     /// What was found.

@@ -15,6 +15,7 @@ use fullsend_origin::Sha256Digest;
 use serde_json::{Map, Value, json};
 
 use crate::execution::Spill;
+use crate::sources::Sources;
 use crate::tool::{
     Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
 };
@@ -35,12 +36,13 @@ pub struct WebFetch {
     visitor: Visitor,
     spill: Arc<dyn Spill>,
     clock: Arc<dyn Clock>,
+    sources: Arc<Sources>,
 }
 
 impl WebFetch {
-    /// Fetches what `visitor` may visit; bodies are kept by `spill`.
-    pub fn new(visitor: Visitor, spill: Arc<dyn Spill>) -> Self {
-        Self { spec: spec(), visitor, spill, clock: Arc::new(SystemClock) }
+    /// Fetches what `visitor` may visit; bodies are kept by `spill`, and `sources` know what hosts are trusted.
+    pub fn new(visitor: Visitor, spill: Arc<dyn Spill>, sources: Arc<Sources>) -> Self {
+        Self { spec: spec(), visitor, spill, clock: Arc::new(SystemClock), sources }
     }
 
     async fn run(&self, context: ToolCallContext<'_>) -> Result<ToolOutput, ToolFault> {
@@ -99,7 +101,11 @@ impl WebFetch {
         let present = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         record.extend(present);
         let line = format!("{} ({})", page.final_url, page.status);
-        Ok(self.output(record, None, line))
+        // Whoever redirects chooses what is read.
+        let hops = page.redirects.iter().map(|hop| &hop.url);
+        let labels = hops.chain([&page.url, &page.final_url]).map(|url| self.sources.web(&url.host()));
+        let label = labels.fold(Label::bottom(), |all, label| all.join(&label));
+        Ok(self.output(record, None, line, label))
     }
 
     /// The bytes as they came are evidence; the text is only our reading of them.
@@ -157,7 +163,8 @@ impl WebFetch {
         };
         let detail = format!("no page was fetched: {code}");
         let failure = ToolFailure { kind: kind.to_owned(), detail, exit_code: None };
-        self.output(record, Some(failure), format!("no page: {code}"))
+        // How it failed may be the word of any host on the way.
+        self.output(record, Some(failure), format!("no page: {code}"), Label::untrusted())
     }
 
     fn output(
@@ -165,12 +172,13 @@ impl WebFetch {
         mut record: Map<String, Value>,
         failure: Option<ToolFailure>,
         line: String,
+        label: Label,
     ) -> ToolOutput {
         record.insert("fetchedAt".to_owned(), self.clock.now().to_string().into());
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
-            label: Label::untrusted(),
+            label,
             images: Vec::new(),
             failure,
             shown: Shown { line, diff: None },

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::{ffi::OsStr, fmt};
 
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
 
 use super::reach::{Gaps, Links, Reached, open_directory, reach};
 use super::{FileProblem, SandboxPath, Workspace};
@@ -19,6 +19,7 @@ const TRIES: usize = 4;
 pub struct OpenFile {
     file: File,
     size: u64,
+    stat: Stat,
 }
 
 impl fmt::Debug for OpenFile {
@@ -31,6 +32,16 @@ impl OpenFile {
     /// Its size when it was opened.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// What it was when it was opened.
+    pub(crate) fn stat(&self) -> &Stat {
+        &self.stat
+    }
+
+    /// A handle of it, to ask what it is called.
+    pub(crate) fn handle(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 
     /// All of its bytes, unless there are more than `limit`.
@@ -96,7 +107,7 @@ impl Workspace {
         }
     }
 
-    pub(super) fn reach(&self, path: &SandboxPath, gaps: Gaps, links: Links) -> Result<Reached, FileProblem> {
+    pub(crate) fn reach(&self, path: &SandboxPath, gaps: Gaps, links: Links) -> Result<Reached, FileProblem> {
         let (mount, below) = self.mount_of(path).ok_or(FileProblem::Outside)?;
         reach(self, mount.handle(), below, gaps, links)
     }
@@ -113,7 +124,7 @@ pub(crate) fn open_regular(
     let handle = rustix::fs::openat(parent, name, flags, Mode::empty())?;
     let stat = rustix::fs::fstat(&handle)?;
     expect_regular(FileType::from_raw_mode(stat.st_mode))?;
-    Ok(OpenFile { file: handle.into(), size: u64::try_from(stat.st_size).unwrap_or(0) })
+    Ok(OpenFile { file: handle.into(), size: u64::try_from(stat.st_size).unwrap_or(0), stat })
 }
 
 pub(super) fn expect_regular(kind: FileType) -> Result<(), FileProblem> {

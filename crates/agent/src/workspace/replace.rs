@@ -151,27 +151,54 @@ impl Place {
     ///
     /// With `expected`, the file must still have these bytes just before it is replaced. A place that was free must
     /// still be free.
-    pub fn put(self, bytes: &[u8], expected: Option<&[u8]>) -> Result<(), FileProblem> {
+    pub fn put(self, bytes: &[u8], expected: Option<&[u8]>) -> Result<Put, FileProblem> {
         let mut draft = Draft::create(self.parent.as_fd(), self.old.is_some())?;
         draft.file.write_all(bytes)?;
         if let Some(old) = &self.old {
             draft.take_after(&old.stat)?;
         }
+        let file = draft.file.try_clone()?;
         match (&self.old, expected) {
-            (None, _) => draft.publish_new(&self.name),
-            (Some(_), None) => draft.publish_over(&self.name),
+            (None, _) => draft.publish_new(&self.name)?,
+            (Some(_), None) => draft.publish_over(&self.name)?,
             (Some(_), Some(expected)) => {
                 let now = open_regular(self.parent.as_fd(), &self.name, OFlags::RDONLY)
                     .and_then(|file| file.read_all(expected.len() as u64));
                 match now {
-                    Ok(now) if now == expected => draft.publish_over(&self.name),
+                    Ok(now) if now == expected => draft.publish_over(&self.name)?,
                     Ok(_) | Err(FileProblem::NotFound | FileProblem::TooLarge { .. }) => {
-                        Err(FileProblem::Changed)
+                        return Err(FileProblem::Changed);
                     }
-                    Err(problem) => Err(problem),
+                    Err(problem) => return Err(problem),
                 }
             }
         }
+        // Its name is part of when it was changed, so it is looked at when it has the last one.
+        Ok(Put { new: rustix::fs::fstat(&file)?, old: self.old.map(|old| old.stat) })
+    }
+
+    /// A handle of the file that is there, to ask what it is called.
+    pub(crate) fn old_handle(&self) -> Option<BorrowedFd<'_>> {
+        self.old.as_ref().map(|old| old.file.as_fd())
+    }
+}
+
+/// A file that was put in its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Put {
+    /// The file as it is now.
+    pub(crate) new: Stat,
+    /// The file whose name it took.
+    pub(crate) old: Option<Stat>,
+}
+
+/// What the file system says of a file that is made now in a directory, and is gone again at once.
+pub(crate) fn newest_file(directory: BorrowedFd<'_>) -> Result<Stat, FileProblem> {
+    let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+    match rustix::fs::openat(directory, ".", flags, Mode::from_raw_mode(0o600)) {
+        Ok(file) => Ok(rustix::fs::fstat(&file)?),
+        // Not every file system has files without names.
+        Err(_) => Ok(rustix::fs::fstat(&Draft::create(directory, true)?.file)?),
     }
 }
 

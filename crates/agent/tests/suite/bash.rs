@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use fullsend_agent::execution::{Execution, SessionPlan, Whereabouts as _};
 use fullsend_agent::tools::{Bash, BashLimits};
-use fullsend_flow::{Policy, Source};
 use serde_json::json;
 
 use crate::support::directories::Directories;
@@ -36,7 +35,7 @@ async fn a_result_says_what_came_of_the_command(room: &Room) {
     });
     assert_eq!(output.record, expected);
     assert_eq!((output.failure, output.model_view), (None, None));
-    assert_eq!(output.label, Policy::default().label_of(Source::File("")));
+    assert_eq!(output.label, *room.sources.usual());
     assert_eq!(output.shown.line, "echo out; echo err >&2; exit 3 (exit 3)");
     let record = room.sh("kill -9 $$").await;
     assert_eq!((&record["exitCode"], &record["signal"]), (&json!(137), &json!(9)), "{record}");
@@ -139,7 +138,8 @@ async fn the_time_limit_is_a_result_with_the_output_so_far(room: &Room) {
     expect_gone("3600.125").await;
     let limits = BashLimits { max_timeout: Duration::from_millis(200), ..BashLimits::default() };
     let place = Arc::clone(&room.place);
-    let strict = Bash::new(room.execution.clone(), place, Arc::clone(&room.spill) as _, limits);
+    let sources = Arc::clone(&room.sources);
+    let strict = Bash::new(room.execution.clone(), place, Arc::clone(&room.spill) as _, limits, sources);
     let record = room.call(&strict, json!({ "command": "sleep 60", "timeoutMs": 60_000 })).await.record;
     assert_eq!(record["stderr"], "command timed out after 200ms");
 }
@@ -282,7 +282,8 @@ async fn a_fork_bomb_ends(room: &Room) {
     };
     let execution = Execution::start(Arc::clone(&room.backend), plan.clone()).await.unwrap();
     let place = Arc::new(Directories::new(&plan));
-    let bash = Bash::new(execution.clone(), place, Arc::clone(&room.spill) as _, BashLimits::default());
+    let (spill, sources) = (Arc::clone(&room.spill), Arc::clone(&room.sources));
+    let bash = Bash::new(execution.clone(), place, spill as _, BashLimits::default(), sources);
     let bomb = json!({ "command": "f() { f | f & }; f; while :; do :; done", "timeoutMs": 2000 });
     let record = room.call(&bash, bomb).await.record;
     assert_eq!((&record["exitCode"], &record["timedOut"]), (&json!(124), &json!(true)));

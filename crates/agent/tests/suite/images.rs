@@ -29,6 +29,7 @@ fn pictures_are_known_by_their_first_bytes() {
         else {
             panic!("one picture");
         };
+        assert_eq!(output.label, *desk.sources.usual());
         assert_eq!((*attached, kept, name.as_str()), (media_type, &digest, "picture"));
         assert_eq!(seen, bytes);
         // What was seen is kept, whatever becomes of the file.

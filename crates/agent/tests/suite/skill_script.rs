@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use fullsend_agent::Tool as _;
 use fullsend_agent::tools::{Prepared, Refusal, ScriptSource, SkillScript};
+use fullsend_flow::Label;
 use serde_json::json;
 
 use crate::support::room::{Room, expect_gone, in_rooms};
@@ -34,13 +35,15 @@ impl ScriptSource for Scripts {
             environment: BTreeMap::from([("SKILL_NAME".to_owned(), skill.to_owned())]),
             sandbox_path: format!("/skills/{skill}/{path}"),
             digest: "sha256:00".to_owned(),
+            label: Label::untrusted(),
         })
     }
 }
 
 fn tool(room: &Room) -> SkillScript {
     let place = Arc::clone(&room.place);
-    SkillScript::new(room.execution.clone(), place, Arc::clone(&room.spill) as _, Arc::new(Scripts))
+    let (spill, sources) = (Arc::clone(&room.spill), Arc::clone(&room.sources));
+    SkillScript::new(room.execution.clone(), place, spill as _, Arc::new(Scripts), sources)
 }
 
 async fn a_script_runs_as_it_was_prepared(room: &Room) {
@@ -57,6 +60,7 @@ async fn a_script_runs_as_it_was_prepared(room: &Room) {
     });
     assert_eq!(output.record, expected);
     assert_eq!(output.failure, None);
+    assert_eq!(output.label, Label::untrusted(), "who wrote the script wrote what it prints");
     assert_eq!(room.out("pwd").await, "/tmp", "the current directory is left alone");
     let parameters = tool(room).spec().parameters["properties"].clone();
     assert_eq!(parameters.get("executionTarget"), None, "there is nothing but the sandbox");

@@ -14,6 +14,7 @@ use fullsend_flow::Label;
 use fullsend_testkit::{Host, Reply, Server, TestCa, Validity, in_namespace, test_name};
 use serde_json::{Value, json};
 
+use crate::support::desk::Desk;
 use crate::support::room::Files;
 
 const PUBLIC: &str = "93.184.216.34";
@@ -30,7 +31,8 @@ impl World {
         let extra_roots = vec![ExtraRoots::Pem(ca.pem().into_bytes())];
         let rules = VisitRules { plain_http, extra_roots, ..VisitRules::default() };
         let spill = Arc::new(Files::new(bodies.path().to_owned()));
-        Self { tool: WebFetch::new(Visitor::new(rules).unwrap(), spill), bodies }
+        let sources = Arc::clone(&Desk::new().sources);
+        Self { tool: WebFetch::new(Visitor::new(rules).unwrap(), spill, sources), bodies }
     }
 
     fn call(&self, input: Value) -> ToolOutput {

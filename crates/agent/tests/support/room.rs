@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fullsend_agent::execution::{Execution, SessionPlan, Spill, Whereabouts};
+use fullsend_agent::sources::Sources;
 use fullsend_agent::tools::{Bash, BashLimits};
+use fullsend_agent::workspace::{Access, Workspace, WorkspacePlan};
 use fullsend_agent::{Tool, ToolCallContext, ToolOutput};
-use fullsend_flow::Label;
+use fullsend_flow::{Label, Policy};
 use fullsend_sandbox::{
     DockerBackend, DockerConfig, LocalBackend, LocalConfig, SandboxBackend, SandboxError,
 };
@@ -71,6 +73,7 @@ pub(crate) struct Room {
     pub(crate) place: Arc<Directories>,
     pub(crate) spill: Arc<Files>,
     pub(crate) bash: Bash,
+    pub(crate) sources: Arc<Sources>,
     pub(crate) label: Label,
     calls: AtomicU32,
     _root: tempfile::TempDir,
@@ -100,7 +103,16 @@ impl Room {
         let artifacts = workspace.join(".fullsend/runs/one");
         std::fs::create_dir_all(&artifacts).unwrap();
         let plan = SessionPlan { hidden: vec![artifacts.clone()], ..SessionPlan::new(&workspace) };
-        let execution = Execution::lazy(Arc::clone(&backend), plan.clone());
+        let opened = Workspace::open(&WorkspacePlan {
+            root: &workspace,
+            access: Access::Writable,
+            mounts: &[],
+            relative_to: &workspace,
+            reserved: &[artifacts.clone()],
+        });
+        let sources = Arc::new(Sources::new(Arc::new(Policy::default()), Arc::new(opened.unwrap())));
+        let covered = Arc::clone(&sources);
+        let execution = Execution::covering(Arc::clone(&backend), plan.clone(), covered, artifacts.clone());
         let place = Arc::new(Directories::new(&plan));
         let spill = Arc::new(Files(artifacts.clone()));
         let bash = Bash::new(
@@ -108,6 +120,7 @@ impl Room {
             Arc::clone(&place) as Arc<dyn Whereabouts>,
             Arc::clone(&spill) as Arc<dyn Spill>,
             BashLimits::default(),
+            Arc::clone(&sources),
         );
         Self {
             backend,
@@ -118,6 +131,7 @@ impl Room {
             place,
             spill,
             bash,
+            sources,
             label: Label::bottom(),
             calls: AtomicU32::new(1),
             _root: root,
@@ -130,9 +144,14 @@ impl Room {
 
     /// Calls a tool.
     pub(crate) async fn call(&self, tool: &dyn Tool, input: Value) -> ToolOutput {
+        self.call_of(tool, input, &self.label).await
+    }
+
+    /// Calls a tool, with arguments of a label.
+    pub(crate) async fn call_of(&self, tool: &dyn Tool, input: Value, label: &Label) -> ToolOutput {
         let output_id = self.next_output(tool.spec().name);
         let input: &Map<String, Value> = input.as_object().unwrap();
-        let context = ToolCallContext { output_id: &output_id, input, label: &self.label };
+        let context = ToolCallContext { output_id: &output_id, input, label };
         tool.call(context).await.unwrap()
     }
 

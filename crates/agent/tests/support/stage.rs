@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::gate::{FlowMode, PromptRole};
+use fullsend_agent::sources::Sources;
 use fullsend_agent::store::{
     KeptMessage, PolicyDecision, PolicyEvent, Recorded, RecordedSettings, Row, RunStore,
 };
@@ -100,6 +101,9 @@ impl Stage {
             toolbox.add(Arc::new(prop), true).unwrap();
         }
         let policy = Arc::new(self.policy.clone());
+        let workspace = Arc::new(workspace.unwrap());
+        let hosts = self.network.then(|| "example.com".to_owned()).into_iter().collect();
+        let sources = Sources::new(policy.clone(), workspace.clone()).with_hosts(&hosts);
         RunParts {
             model: Arc::new(Scripted(self.script.clone())),
             model_name: "scripted".to_owned(),
@@ -107,10 +111,9 @@ impl Stage {
             store,
             mode: self.mode,
             role: self.role,
-            inputs: policy.clone(),
             policy,
-            network: self.network,
-            workspace: Arc::new(workspace.unwrap()),
+            sources: Arc::new(sources),
+            workspace,
             budget,
             structured: None,
             current_dir: CurrentDir::default(),
@@ -365,7 +368,8 @@ impl PropTool {
         let snapshot = self.artifacts.keep_image(bytes, "image/png").unwrap();
         let name = snapshot.file_name().unwrap().to_str().unwrap();
         let digest = format!("sha256:{}", name.trim_end_matches(".png"));
-        AttachedImage { snapshot, media_type: "image/png", digest, name: "picture.png".to_owned() }
+        let (bytes, name) = (bytes.to_vec(), "picture.png".to_owned());
+        AttachedImage { snapshot, bytes, media_type: "image/png", digest, name }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::pattern::PathPattern;
+use crate::pattern::{PathPattern, PathSet};
 
 /// Names of files that hold credentials.
 const CREDENTIAL_PATHS: [&str; 22] = [
@@ -71,24 +71,23 @@ const PROTECTED_PATHS: [&str; 34] = [
     "**/.envrc",
 ];
 
-static CREDENTIALS: LazyLock<Vec<PathPattern>> = LazyLock::new(|| built(&CREDENTIAL_PATHS));
-static NOT_CREDENTIALS: LazyLock<Vec<PathPattern>> = LazyLock::new(|| built(&EXAMPLES));
-static PROTECTED: LazyLock<Vec<PathPattern>> = LazyLock::new(|| built(&PROTECTED_PATHS));
+static CREDENTIALS: LazyLock<PathSet> = LazyLock::new(|| built(&CREDENTIAL_PATHS));
+static NOT_CREDENTIALS: LazyLock<PathSet> = LazyLock::new(|| built(&EXAMPLES));
+static PROTECTED: LazyLock<PathSet> = LazyLock::new(|| built(&PROTECTED_PATHS));
 
 /// Whether a file of this name holds credentials.
 pub(super) fn holds_credentials(path: &str) -> bool {
-    let any = |patterns: &[PathPattern]| patterns.iter().any(|pattern| pattern.matches(path));
-    any(&CREDENTIALS) && !any(&NOT_CREDENTIALS)
+    CREDENTIALS.matches(path) && !NOT_CREDENTIALS.matches(path)
 }
 
 /// Whether a change of this path needs the operator's word.
 pub(super) fn is_protected(path: &str) -> bool {
-    PROTECTED.iter().any(|pattern| pattern.matches(path))
+    PROTECTED.matches(path)
 }
 
-fn built(patterns: &[&str]) -> Vec<PathPattern> {
+fn built(patterns: &[&str]) -> PathSet {
     // A test builds every one of them.
-    patterns.iter().filter_map(|pattern| PathPattern::new(pattern).ok()).collect()
+    PathSet::new(patterns.iter().filter_map(|pattern| PathPattern::new(pattern).ok()))
 }
 
 #[cfg(test)]

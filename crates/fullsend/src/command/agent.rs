@@ -16,11 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::event::Event;
-use fullsend_agent::gate::PromptRole;
-use fullsend_agent::store::{
-    EndStatus, Ending, KeptMessage, Recorded, RecordedSettings, RunId, RunStore, TerminalReason,
-};
-use fullsend_flow::{Label, Source};
+use fullsend_agent::store::{EndStatus, Ending, KeptMessage, Recorded, RunId, RunStore, TerminalReason};
 use fullsend_guard::SystemClock;
 
 use self::display::Display;
@@ -122,9 +118,8 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         store,
         mode: scene.settings().flow_mode,
         role: scene.settings().prompt_role,
-        inputs: policy.clone(),
         policy,
-        network: !scene.settings().sandbox.network_hosts.is_empty(),
+        sources: started.sources,
         workspace: scene.workspace(),
         budget,
         structured: started.structured,
@@ -167,12 +162,12 @@ fn prepare_new(args: &AgentExecArgs, output: &mut Output) -> Result<Prepared> {
     let pictures = scene.check(&args.image)?;
     let clock = Arc::new(SystemClock);
     let store = RunStore::create(&scene.artifact_root, RunId::new(&SystemClock), scene.settings(), clock)?;
+    let label = scene.prompt_label(&pictures);
     let images = match scene.keep_schema(&store).and_then(|()| scene.keep(&store, pictures)) {
         Ok(images) => images,
         Err(error) => return Err(never_began(store, error)),
     };
     let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
-    let label = prompt_label(scene.settings());
     let kept = KeptMessage::User { content: prompt, image_attachments: images };
     let opening = vec![Opening { kept, label, rows: Vec::new() }];
     Ok(Prepared { scene, model, store, budget, opening, recorded: None })
@@ -201,7 +196,7 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs, output: &mut Output) -> Res
     let budget = Budget::new(limits, turns, used, recorded.output_bytes, recorded.active);
     let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
     let say = |content: String| {
-        let label = prompt_label(scene.settings());
+        let label = scene.prompt_label(&[]);
         Opening {
             kept: KeptMessage::User { content, image_attachments: Vec::new() },
             label,
@@ -225,12 +220,6 @@ fn settled(args: &AgentExecArgs) -> Option<&'static str> {
         ("--structured-result-path", args.result.structured_result_path.is_some()),
     ];
     given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
-}
-
-/// Where a prompt comes from: only a direct command vouches for what follows from it.
-fn prompt_label(settings: &RecordedSettings) -> Label {
-    let commanded = settings.prompt_role == PromptRole::DirectCommand;
-    settings.flow_policy.label_of(Source::Prompt { commanded })
 }
 
 fn has_prompt(args: &AgentExecArgs) -> bool {

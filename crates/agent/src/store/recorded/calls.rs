@@ -123,6 +123,7 @@ impl Asked {
             | Row::SkillActivated { .. }
             | Row::SkillRead { .. }
             | Row::SkillExecuted { .. }
+            | Row::Provenance(_)
             | Row::Ended(_) => {}
         }
     }

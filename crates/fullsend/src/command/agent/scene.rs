@@ -11,7 +11,9 @@ use fullsend_agent::budget::Limits;
 use fullsend_agent::engine::Opening;
 use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
+use fullsend_agent::gate::PromptRole;
 use fullsend_agent::prompt::{PromptParts, system_prompt};
+use fullsend_agent::sources::Sources;
 use fullsend_agent::store::{
     ImageAttachment, KeptMessage, MountAccess, Recorded, RecordedGateway, RecordedLimits, RecordedMount,
     RecordedResult, RecordedRoot, RecordedSandbox, RecordedSettings, RunStore,
@@ -50,6 +52,7 @@ pub(super) struct Scene {
     wanted: Wanted,
     settings: RecordedSettings,
     workspace: Arc<Workspace>,
+    sources: Arc<Sources>,
     registry: Option<Registry>,
     resumed: bool,
 }
@@ -58,6 +61,7 @@ pub(super) struct Scene {
 #[derive(Debug)]
 pub(super) struct Picture {
     host: PathBuf,
+    label: Label,
     media_type: &'static str,
     bytes: Vec<u8>,
 }
@@ -69,6 +73,7 @@ pub(super) struct Started {
     pub(super) toolbox: Toolbox,
     pub(super) structured: Option<StructuredResult>,
     pub(super) current_dir: CurrentDir,
+    pub(super) sources: Arc<Sources>,
     /// What is said before the prompt.
     pub(super) opening: Vec<Opening>,
 }
@@ -77,7 +82,7 @@ impl Scene {
     /// The place of a new run.
     pub(super) fn new(wanted: Wanted, model: &ChosenModel, limits: &Limits, current: &Path) -> Result<Self> {
         make_artifact_root(&wanted.artifact_root)?;
-        Self::build(wanted, model, limits, current, false)
+        Self::build(wanted, model, limits, current, None)
     }
 
     /// The place of a run that goes on: what is on record, or less.
@@ -88,7 +93,7 @@ impl Scene {
         limits: &Limits,
         current: &Path,
     ) -> Result<Self> {
-        let mut scene = Self::build(wanted, model, limits, current, true)?;
+        let mut scene = Self::build(wanted, model, limits, current, Some(recorded))?;
         // More time or turns is the operator's to give; it lets the run do nothing else.
         let mut asked = scene.settings.clone();
         asked.limits = recorded.settings.limits;
@@ -103,7 +108,7 @@ impl Scene {
         model: &ChosenModel,
         limits: &Limits,
         current: &Path,
-        resumed: bool,
+        recorded: Option<&Recorded>,
     ) -> Result<Self> {
         let artifact_root = wanted.artifact_root.canonicalize()?;
         let reserved = [artifact_root.clone()];
@@ -119,13 +124,18 @@ impl Scene {
             Advice::new("a runtime of containers needs an image", "name one with `--sandbox-image`")
         );
         // Links that lead there before the agent makes some are the operator's.
-        if let Some((path, _)) = wanted.structured.as_mut().filter(|_| !resumed) {
+        if let Some((path, _)) = wanted.structured.as_mut().filter(|_| recorded.is_none()) {
             let told = || format!("the structured result `{}` cannot be used", path.display());
             *path = workspace.host_to_sandbox(path).with_context(told)?.host;
         }
         let registry = registry_of(&wanted, &workspace)?;
         let settings = settings_of(&wanted, &workspace, registry.as_ref(), model, limits)?;
-        Ok(Self { artifact_root, wanted, settings, workspace: Arc::new(workspace), registry, resumed })
+        let (workspace, policy) = (Arc::new(workspace), Arc::new(settings.flow_policy.clone()));
+        let sources = Sources::new(policy, workspace.clone()).with_hosts(&wanted.hosts);
+        let facts = recorded.map_or(&[][..], |recorded| &recorded.provenance);
+        let sources = Arc::new(sources.recalling(facts));
+        let resumed = recorded.is_some();
+        Ok(Self { artifact_root, wanted, settings, workspace, sources, registry, resumed })
     }
 
     /// What is on record of it.
@@ -156,6 +166,12 @@ impl Scene {
         images.iter().map(|path| self.picture(path)).collect()
     }
 
+    /// The label of the prompt, and of pictures that come with it.
+    pub(super) fn prompt_label(&self, pictures: &[Picture]) -> Label {
+        let prompt = self.sources.prompt(self.settings.prompt_role);
+        pictures.iter().fold(prompt, |all, picture| all.join(&picture.label))
+    }
+
     /// Keeps pictures for the prompt among the artifacts.
     pub(super) fn keep(&self, store: &RunStore, pictures: Vec<Picture>) -> Result<Vec<ImageAttachment>> {
         let keep = |picture: Picture| {
@@ -180,7 +196,8 @@ impl Scene {
         let bytes = opened.read_all(fullsend_agent::files::LARGEST_IMAGE).with_context(told)?;
         let media_type = fullsend_agent::files::media_type(&bytes)
             .with_context(|| format!("`{}` is no PNG, JPEG, GIF or WebP picture", path.display()))?;
-        Ok(Picture { host: contained.host, media_type, bytes })
+        let label = self.sources.file(&contained.sandbox);
+        Ok(Picture { host: contained.host, label, media_type, bytes })
     }
 
     /// Where the agent is told to look first, as it names it.
@@ -196,7 +213,8 @@ impl Scene {
     pub(super) async fn start(&self, store: &RunStore, recorded: Option<&Recorded>) -> Result<Started> {
         let start_dir = recorded.map_or(&self.settings.start_dir, |recorded| &recorded.current_dir);
         let current_dir = CurrentDir::new(SandboxPath::absolute(start_dir)?);
-        let execution = Execution::lazy(self.backend().await?, self.session());
+        let (backend, sources) = (self.backend().await?, self.sources.clone());
+        let execution = Execution::covering(backend, self.session(), sources, self.artifact_root.clone());
         let structured = self.structured()?;
         let active = recorded.into_iter().flat_map(|recorded| &recorded.skill_activations);
         let active: BTreeSet<String> =
@@ -204,14 +222,23 @@ impl Scene {
         let skills = self.registry.as_ref().map(|registry| {
             let (registry, scripts) = (registry.clone(), self.wanted.scripts.clone());
             let run_id = store.run_id().clone();
-            Arc::new(SkillSet::new(registry, scripts, active, run_id, Arc::new(SystemClock)))
+            let chosen = self.chosen_skills(&registry);
+            let set = SkillSet::new(registry, scripts, active, run_id, Arc::new(SystemClock));
+            Arc::new(set.vouched_for(self.sources.clone(), chosen))
         });
         let opening = self.opening(structured.as_ref(), skills.as_deref())?;
         if let Some(registry) = &self.registry {
             store.write_artifact("skill-registry.json", &registry.record(&store.now()))?;
         }
         let toolbox = self.toolbox(store, &execution, &current_dir, skills.as_ref())?;
-        Ok(Started { execution, toolbox, structured, current_dir, opening })
+        let sources = self.sources.clone();
+        Ok(Started { execution, toolbox, structured, current_dir, sources, opening })
+    }
+
+    /// The names of skills that the operator named.
+    fn chosen_skills(&self, registry: &Registry) -> BTreeSet<String> {
+        let chosen = registry.select(&self.wanted.preload).unwrap_or_default();
+        chosen.iter().map(|skill| skill.name().to_owned()).collect()
     }
 
     async fn backend(&self) -> Result<Arc<dyn SandboxBackend>> {
@@ -287,16 +314,34 @@ impl Scene {
             skills: &catalogue,
             additional: self.wanted.system_prompt.as_deref(),
         });
-        let mut opening =
-            vec![Opening { kept: KeptMessage::System { content }, label: Label::bottom(), rows: Vec::new() }];
+        let mut opening = vec![Opening {
+            kept: KeptMessage::System { content },
+            label: self.system_label(),
+            rows: Vec::new(),
+        }];
         if let Some(skills) = skills.filter(|_| !self.wanted.preload.is_empty()) {
             let chosen = skills.registry().select(&self.wanted.preload)?;
             let rows = chosen.iter().filter_map(|skill| skills.activate(skill, ActivationSource::CliPreload));
             let rows = rows.collect();
             let kept = KeptMessage::User { content: preload_message(&chosen), image_attachments: Vec::new() };
-            opening.push(Opening { kept, label: Label::untrusted(), rows });
+            let labels = chosen.iter().map(|skill| skills.label(skill.name(), None));
+            let label = labels.fold(Label::bottom(), |all, label| all.join(&label));
+            opening.push(Opening { kept, label, rows });
         }
         Ok(opening)
+    }
+
+    /// The label of the system message: ours, with what skills say about themselves and the operator about the task.
+    fn system_label(&self) -> Label {
+        let catalogue = self.registry.as_ref().filter(|_| self.wanted.catalogue && self.offers("load_skill"));
+        let skills = catalogue.map(Registry::skills).unwrap_or_default();
+        let labels = skills.iter().filter_map(|skill| {
+            let place = SandboxPath::absolute(skill.sandbox_skill_path.to_str()?).ok()?;
+            Some(self.sources.skill(skill.name(), false, &place))
+        });
+        let additional = self.wanted.system_prompt.as_ref();
+        let additional = additional.map(|_| self.sources.prompt(PromptRole::DirectCommand));
+        labels.chain(additional).fold(Label::bottom(), |all, label| all.join(&label))
     }
 
     fn offers(&self, tool: &str) -> bool {
@@ -311,16 +356,23 @@ impl Scene {
         skills: Option<&Arc<SkillSet>>,
     ) -> Result<Toolbox> {
         let workspace = || self.workspace.clone();
+        let sources = || self.sources.clone();
         let artifacts = Arc::new(store.artifacts().clone());
         let place = Arc::new(SharedDirectory::new(workspace(), current.clone()));
         let mut tools: Vec<Arc<dyn Tool>> = vec![
-            Arc::new(Bash::new(execution.clone(), place.clone(), artifacts.clone(), BashLimits::default())),
-            Arc::new(ReadFile::new(workspace(), current.clone())),
-            Arc::new(ListFiles::new(workspace(), current.clone())),
-            Arc::new(SearchFiles::new(workspace(), current.clone())),
-            Arc::new(ViewImage::new(workspace(), current.clone(), artifacts.clone())),
-            Arc::new(EditFile::new(workspace(), current.clone())),
-            Arc::new(WriteFile::new(workspace(), current.clone())),
+            Arc::new(Bash::new(
+                execution.clone(),
+                place.clone(),
+                artifacts.clone(),
+                BashLimits::default(),
+                sources(),
+            )),
+            Arc::new(ReadFile::new(workspace(), current.clone(), sources())),
+            Arc::new(ListFiles::new(workspace(), current.clone(), sources())),
+            Arc::new(SearchFiles::new(workspace(), current.clone(), sources())),
+            Arc::new(ViewImage::new(workspace(), current.clone(), artifacts.clone(), sources())),
+            Arc::new(EditFile::new(workspace(), current.clone(), sources())),
+            Arc::new(WriteFile::new(workspace(), current.clone(), sources())),
         ];
         if self.offers("web_fetch") {
             // Pages of the web are what it is for, also those without TLS; what they say is not trusted either way.
@@ -329,12 +381,12 @@ impl Scene {
                 extra_roots: environment::extra_roots().into_iter().map(ExtraRoots::File).collect(),
                 ..VisitRules::default()
             };
-            tools.push(Arc::new(WebFetch::new(Visitor::new(rules)?, artifacts.clone())));
+            tools.push(Arc::new(WebFetch::new(Visitor::new(rules)?, artifacts.clone(), sources())));
         }
         if let Some(skills) = skills {
             tools.push(Arc::new(LoadSkill::new(skills.clone())));
             tools.push(Arc::new(ReadSkillResource::new(skills.clone())));
-            let scripts = SkillScript::new(execution.clone(), place, artifacts, skills.clone());
+            let scripts = SkillScript::new(execution.clone(), place, artifacts, skills.clone(), sources());
             tools.push(Arc::new(scripts));
         }
         let mut toolbox = Toolbox::default();
