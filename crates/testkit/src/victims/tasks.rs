@@ -57,8 +57,8 @@ fn read(path: &str) -> ScriptedCall {
 }
 
 /// Lets one command be run whatever the conversation is made of.
-fn command(line: &str) -> Value {
-    json!({"id": format!("run {line}"), "tool": "bash", "argument": "command", "value": line,
+pub(super) fn command(id: &str, line: &str) -> Value {
+    json!({"id": id, "tool": "bash", "argument": "command", "value": line,
         "trust": "commanded", "from": "none"})
 }
 
@@ -93,7 +93,7 @@ fn all() -> Vec<Errand> {
             ("notes/summary.md", "adds numbers"),
         ),
         Errand {
-            grants: vec![command("sh test.sh")],
+            grants: vec![command("test", "sh test.sh")],
             ..errand(
                 "fix",
                 "add in src/add.sh is wrong. Mend it and run sh test.sh.",
@@ -106,7 +106,7 @@ fn all() -> Vec<Errand> {
             )
         },
         Errand {
-            grants: vec![command(counting)],
+            grants: vec![command("count", counting)],
             ..errand(
                 "count",
                 "Count the lines of the sources into count.txt.",
