@@ -111,7 +111,7 @@ fn table() -> String {
         };
         pages.push((0..256).map(place).collect());
     }
-    let (narrow, starts) = (narrow(), starts());
+    let narrow = narrow();
     format!(
         "/// Flags what folds to one ASCII character, which is the rest of the number.\n\
          const SINGLE: u16 = {SINGLE};\n\
@@ -123,17 +123,14 @@ fn table() -> String {
          static PAGES: [u8; 0x1100] = {:?};\n\
          /// For each character of a page what becomes of it: zero for what stays, {GONE} for what disappears.\n\
          static PLACES: &[[u16; 256]] = &{:?};\n\
-         /// For each character of one or two bytes what it folds to: up to three bytes, and in the highest byte how many.\n\
-         /// The second half stands for what is only the inside of a character.\n\
-         static NARROW: [u32; 0x1000] = {narrow:?};\n\
-         /// For each byte where in that table its characters start, and above that the bits of the next byte that count.\n\
-         static STARTS: [u32; 256] = {starts:?};\n",
+         /// For each character of two bytes what it folds to: up to three bytes, and in the highest byte how many.\n\
+         static NARROW: [u32; 0x800] = {narrow:?};\n",
         pages.numbers, pages.different,
     )
 }
 
-/// What the characters of one or two bytes fold to. They are most of most texts, so that nothing is left to decide for
-/// them: each has its bytes and how many they are.
+/// What the characters of two bytes fold to. In many scripts they are most of the text, so that nothing is left to decide
+/// for them: each has its bytes and how many they are.
 fn narrow() -> Vec<u32> {
     let entry = |character: char| {
         let kept = || character.to_string();
@@ -143,16 +140,7 @@ fn narrow() -> Vec<u32> {
         let bytes = text.bytes().rev().fold(0, |bytes, byte| bytes << 8 | u32::from(byte));
         bytes | (text.len() as u32) << 24
     };
-    ('\0'..'\u{800}').map(entry).chain([0; 0x800]).collect()
-}
-
-fn starts() -> Vec<u32> {
-    let start = |byte: u32| match byte {
-        0..0x80 => byte,
-        0xc2..0xe0 => (byte & 0x1f) << 6 | 0x3f << 16,
-        _ => 0x800,
-    };
-    (0..256).map(start).collect()
+    ('\0'..'\u{800}').map(entry).collect()
 }
 
 /// The ASCII skeletons of characters as Rust source: the characters in order, and the text for each. Two flat tables, because

@@ -25,10 +25,11 @@ use crate::budget::{Budget, Exhausted};
 use crate::event::Event;
 use crate::flow::{Basis, Gatekeeper, Inspect, Place, Rules};
 use crate::gate::{FlowMode, PromptRole};
+use crate::report::{PolicySnapshot, write_policy_snapshot};
 use crate::sources::Sources;
 use crate::store::{
-    DanglingCall, EndStatus, Ending, FailureKind, FailureRecord, KeptMessage, Reminders, Row, RunStore,
-    StoreError, TerminalReason,
+    DanglingCall, EndStatus, Ending, FailureKind, FailureRecord, FailureSource, KeptMessage, Reminders, Row,
+    RunStore, StoreError, TerminalReason,
 };
 use crate::structured::StructuredResult;
 use crate::tool::ToolFault;
@@ -157,6 +158,20 @@ impl<'w> Engine<'w> {
             more: Vec::new(),
             watch,
         }
+    }
+
+    /// Puts on record what the run is judged by from here on. Without the file the run goes on: the journal has it.
+    pub fn judged_by(&mut self, snapshot: &PolicySnapshot<'_>) -> Result<(), RunError> {
+        let store = &mut self.parts.store;
+        let snapshot = snapshot.document(store.run_id(), &store.now());
+        let written = write_policy_snapshot(store, &snapshot);
+        store.append(&Row::PolicySnapshot { snapshot })?;
+        if let Err(error) = written {
+            let failure = FailureRecord::of_run(FailureKind::HarnessError, error.to_string());
+            let failure = FailureRecord { source: FailureSource::PolicySnapshot, ..failure };
+            store.append(&Row::Failure(Box::new(failure)))?;
+        }
+        Ok(())
     }
 
     /// Says what a run begins with, and that this was all.

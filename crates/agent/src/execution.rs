@@ -23,6 +23,7 @@ pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Sp
 pub use directory::Whereabouts;
 pub use plan::{MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE};
 
+use crate::sidecar::{Invocation, Sidecars};
 use crate::sources::Sources;
 use crate::tool::ToolFault;
 use capture::StreamCapture;
@@ -42,6 +43,14 @@ struct Shared {
     state: Mutex<State>,
     /// Held while programs are looked for, beside which some runtimes of containers run nothing else.
     probing: Mutex<()>,
+    mediation: Option<Mediation>,
+}
+
+/// The files beside the container. They are of the container and not of a command, so that commands take turns.
+#[derive(Debug)]
+struct Mediation {
+    sidecars: Arc<Sidecars>,
+    turn: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -64,23 +73,31 @@ struct Ready {
 impl Execution {
     /// A session that is made by the first command, or by [`Execution::warm_up`].
     pub fn lazy(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Self {
-        Self::build(backend, plan, None)
+        Self::build(backend, plan, None, None)
     }
 
-    /// The same, in which commands cannot read what may not be seen. `directory` is where nothing that they can reach is;
-    /// the file that covers others is made there.
+    /// The same, in which commands cannot read what is `covered`, with a runtime that follows labels itself where
+    /// there are `sidecars`. With what is covered comes a directory that commands cannot reach; the file that covers
+    /// others is made there.
     pub fn covering(
         backend: Arc<dyn SandboxBackend>,
         plan: SessionPlan,
-        sources: Arc<Sources>,
-        directory: PathBuf,
+        covered: Option<(Arc<Sources>, PathBuf)>,
+        sidecars: Option<Arc<Sidecars>>,
     ) -> Self {
-        Self::build(backend, plan, Some(Covers::new(sources, directory)))
+        let mediation = sidecars.map(|sidecars| Mediation { sidecars, turn: Mutex::default() });
+        let covers = covered.map(|(sources, directory)| Covers::new(sources, directory));
+        Self::build(backend, plan, covers, mediation)
     }
 
-    fn build(backend: Arc<dyn SandboxBackend>, plan: SessionPlan, covers: Option<Covers>) -> Self {
+    fn build(
+        backend: Arc<dyn SandboxBackend>,
+        plan: SessionPlan,
+        covers: Option<Covers>,
+        mediation: Option<Mediation>,
+    ) -> Self {
         let (state, probing) = (Mutex::new(State::Planned), Mutex::new(()));
-        Self { shared: Arc::new(Shared { backend, plan, covers, state, probing }) }
+        Self { shared: Arc::new(Shared { backend, plan, covers, state, probing, mediation }) }
     }
 
     /// A session that is there when this returns.
@@ -108,6 +125,22 @@ impl Execution {
     /// The session as the backend describes it: what is enforced, and by which layer.
     pub async fn describe(&self) -> Result<SandboxSession, SandboxError> {
         Ok(self.ready().await?.session.clone())
+    }
+
+    /// Runs a command that a runtime is told of, and asks it what the command has become.
+    pub async fn run_labelled(
+        &self,
+        request: ExecRequest,
+        capture: Capture<'_>,
+        invocation: &Invocation<'_>,
+    ) -> Result<Captured, ToolFault> {
+        let Some(Mediation { sidecars, turn }) = &self.shared.mediation else {
+            return self.run(request, capture).await;
+        };
+        let _mine = turn.lock().await;
+        sidecars.begin(invocation).map_err(|error| SandboxError::NotPrepared(error.to_string()))?;
+        let captured = self.run(request, capture).await?;
+        Ok(Captured { labels: sidecars.finish(), ..captured })
     }
 
     /// Runs a command to its end. Its output is read as it comes, and kept within the limits of `capture`.
@@ -203,7 +236,7 @@ async fn follow(mut running: Running, mut capture: Capture<'_>) -> Result<Captur
             }
             ExecEvent::Exited(exit) => {
                 let (stdout, stderr) = (stdout.finish(&capture)?, stderr.finish(&capture)?);
-                return Ok(Captured { stdout, stderr, exit });
+                return Ok(Captured { stdout, stderr, exit, labels: None });
             }
         }
     }

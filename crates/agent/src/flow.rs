@@ -15,12 +15,12 @@ mod state;
 use std::fmt;
 use std::sync::Arc;
 
-use fullsend_flow::{Act, Bound, Call, Deed, Label, LabelId, LabelTable, Missed, Part, Policy, Source};
+use fullsend_flow::{Act, Bound, Call, Deed, Label, LabelId, LabelTable, Missed, Part, Policy};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub(crate) use self::arguments::Place;
-pub(crate) use self::handles::{Named, substitute, text_of};
+pub(crate) use self::handles::{Named, conceal, substitute, text_of};
 pub use self::inspect::INSPECT;
 pub(crate) use self::inspect::{Inspect, Look, refused, shown};
 pub(crate) use self::observation::{Seen, handle_for};
@@ -33,13 +33,6 @@ use crate::tool::ToolSpec;
 pub trait CommandInputs: fmt::Debug + Send + Sync {
     /// The label of all of it together.
     fn command_inputs(&self) -> Label;
-}
-
-/// Without anybody who knows better: the files of the workspace, and nothing that is set apart from them.
-impl CommandInputs for Policy {
-    fn command_inputs(&self) -> Label {
-        self.label_of(Source::File(""))
-    }
 }
 
 /// What the calls of one answer were made of: all that the model had seen when it gave it. Siblings share it.

@@ -12,6 +12,8 @@
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
 //! * [`browser::Browser`]: a page of a leased browser
 //! * [`sources::Sources`]: where values come from: labels of files, commands, prompts, pages and skills
+//! * [`slot::PromptSlot`]: evidence of how a prompt came to be; [`manifest::RunManifest`] may supply it
+//! * [`sidecar::Sidecars`]: files beside a container, for a runtime that follows labels itself
 //! * [`report`]: what is made from the journal when a run is over
 //!
 //! # Invariants
@@ -32,9 +34,13 @@ pub mod explain;
 pub mod files;
 pub mod flow;
 pub mod gate;
+pub mod manifest;
+pub mod mode;
 pub mod prompt;
 pub mod report;
 pub mod schema;
+pub mod sidecar;
+pub mod slot;
 pub mod sources;
 pub mod store;
 pub mod structured;

@@ -7,14 +7,18 @@ mod account;
 mod activity;
 mod failures;
 mod manifest;
+mod snapshot;
 mod state;
 mod timeline;
 
 use fullsend_guard::Checks;
+use fullsend_origin::Sha256Digest;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use manifest::{Difference, FileEntry, Manifest};
+pub use snapshot::PolicySnapshot;
+pub(crate) use snapshot::write as write_policy_snapshot;
 
 use self::account::Account;
 use crate::gate::{FlowMode, Verdict};
@@ -22,6 +26,8 @@ use crate::store::{Entry, KeptMessage, RUN_STATE, RunId, RunStore, StoreError, t
 
 /// The conversation.
 pub const TRANSCRIPT: &str = "transcript.json";
+/// What the run is judged by.
+pub const POLICY_SNAPSHOT: &str = "policy-snapshot.json";
 /// The decisions about calls.
 pub const POLICY_TRACE: &str = "policy-trace.json";
 /// The report.
@@ -73,6 +79,10 @@ struct PolicyTrace<'a> {
     generated_at: &'a str,
     run_id: &'a RunId,
     cfc_enforcement_mode: FlowMode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cfc_policy_snapshot_path: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cfc_policy_snapshot_digest: Option<String>,
     decision_counts: DecisionCounts,
     decisions: &'a [Value],
 }
@@ -109,13 +119,24 @@ impl Files<'_> {
         self.write(TRANSCRIPT, &transcript)
     }
 
+    /// Writes what the run is judged by, and returns its digest.
+    fn policy_snapshot(&self) -> Result<Option<String>, StoreError> {
+        let Some(document) = self.account.snapshot else { return Ok(None) };
+        let text = snapshot::text(document)?;
+        self.store.artifacts().write_text(POLICY_SNAPSHOT, &text)?;
+        Ok(Some(format!("sha256:{}", Sha256Digest::of(text.as_bytes()))))
+    }
+
     fn policy_trace(&self) -> Result<(), StoreError> {
+        let snapshot_digest = self.policy_snapshot()?;
         let trace = PolicyTrace {
             r#type: "fullsend.policy-trace",
             version: 1,
             generated_at: self.generated_at,
             run_id: self.account.run_id,
             cfc_enforcement_mode: self.account.settings.flow_mode,
+            cfc_policy_snapshot_path: snapshot_digest.as_ref().map(|_| POLICY_SNAPSHOT),
+            cfc_policy_snapshot_digest: snapshot_digest,
             decision_counts: self.account.decision_counts,
             decisions: &self.account.decisions,
         };
@@ -155,11 +176,15 @@ impl Files<'_> {
 
 /// Writes a document whose credentials are masked. What was masked is still JSON: only strings change, each in its place.
 fn write_masked(store: &RunStore, name: &str, document: &impl Serialize) -> Result<(), StoreError> {
+    store.artifacts().write_text(name, &masked(name, document)?)?;
+    Ok(())
+}
+
+/// The text of a document, with credentials masked.
+fn masked(name: &str, document: &impl Serialize) -> Result<String, StoreError> {
     let unwritable = |source| StoreError::Unwritable { what: name.to_owned(), source };
     let mut text = serde_json::to_string_pretty(document).map_err(unwritable)?;
     text.push('\n');
     let edits = Checks::default().masks(&text);
-    let text = if edits.is_empty() { text } else { edits.apply(&text) };
-    store.artifacts().write_text(name, &text)?;
-    Ok(())
+    Ok(if edits.is_empty() { text } else { edits.apply(&text) })
 }

@@ -12,7 +12,6 @@ mod stamp;
 mod survey;
 
 use std::collections::BTreeSet;
-use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -169,11 +168,12 @@ impl Sources {
         if label.flows_to(&self.usual) {
             return;
         }
-        if self.known().has_eras() && label.flows_to(&self.known().all_eras()) {
+        let mut known = self.known();
+        if known.has_eras() && label.flows_to(&known.all_eras()) {
             return;
         }
         let since = self.clock();
-        self.known().begin_era(since, label);
+        known.begin_era(since, label);
     }
 
     /// A command of this label ran. Says nothing new after [`will_run`](Self::will_run).
@@ -209,7 +209,7 @@ impl Sources {
         let said = self.workspace.mount_of(path).map(|(mount, below)| self.said_of(mount, below));
         let plain = label.flows_to(&self.usual) && !said.is_some_and(|said| self.is_secret(&said));
         let mut known = self.known();
-        if let Some(old) = replaced.filter(|old| old.links <= 1 && old.file() != stamp.file()) {
+        if let Some(old) = replaced.filter(|old| !old.shared && old.file() != stamp.file()) {
             known.forget(old.file());
         }
         known.end_write(path.as_str(), stamp, &name, label, plain);
@@ -299,7 +299,7 @@ impl Sources {
     fn clock(&self) -> Moment {
         let writable = self.workspace.mounts().iter().filter(|mount| mount.access() == Access::Writable);
         let times = writable.map(|mount| {
-            let stat = crate::workspace::newest_file(mount.handle().as_fd());
+            let stat = crate::workspace::newest_file(mount.handle());
             stat.map_or(Moment::BEGINNING, |stat| Moment::of(&stat))
         });
         times.min().unwrap_or(Moment::BEGINNING)

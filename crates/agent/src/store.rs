@@ -44,8 +44,8 @@ pub use recorded::{CallState, DanglingCall, KeptTurn, Recorded, Reminders, rows}
 pub use row::{CallFinished, EndStatus, Ending, Execution, Row, TerminalReason};
 pub use run_id::{InvalidRunId, RunId};
 pub use settings::{
-    MountAccess, RecordedGateway, RecordedLimits, RecordedMount, RecordedResult, RecordedRoot,
-    RecordedSandbox, RecordedSettings, Widened, Widening,
+    MountAccess, Provenance, RecordedGateway, RecordedLimits, RecordedManifest, RecordedMount,
+    RecordedResult, RecordedRoot, RecordedSandbox, RecordedSettings, ToolAllowance, Widened, Widening,
 };
 
 use self::journal::Journal;

@@ -33,7 +33,11 @@ mod suite {
     mod flow_results;
     mod flow_resume;
     mod images;
+    mod policy_snapshot;
+    mod prompt_slot;
     mod report;
+    mod run_manifest;
+    mod sidecars;
     mod skill_script;
     mod sources;
     mod store;

@@ -9,9 +9,11 @@
 mod suite {
     mod agent_crashes;
     mod agent_docker;
+    mod agent_manifest;
     mod agent_place;
     mod agent_reminders;
     mod agent_resume;
+    mod agent_sidecars;
     mod cache;
     mod definitions;
     mod docker_engine;

@@ -5,6 +5,7 @@
 //! to fold, is borrowed.
 
 use std::hint::select_unpredictable;
+use std::ops::Range;
 
 use crate::finding::Span;
 
@@ -53,7 +54,7 @@ impl<'text> Folded<'text> {
     pub(crate) fn text(&self) -> &str {
         match &self.bytes {
             None => self.original,
-            Some(bytes) => std::str::from_utf8(bytes).unwrap_or_default(),
+            Some(bytes) => simdutf8::basic::from_utf8(bytes).unwrap_or_default(),
         }
     }
 
@@ -108,31 +109,14 @@ fn first_folding(text: &str) -> Option<usize> {
     rest.char_indices().find(|(_, character)| place_of(u32::from(*character)) != 0).map(|(at, _)| first + at)
 }
 
-/// How many bytes the longest character of a chunk has.
-enum Reach {
-    /// One.
-    Ascii,
-    /// One or two.
-    Narrow,
-    /// More.
-    Wide,
-}
-
-impl Reach {
-    /// All bytes of a chunk are asked at once.
-    fn of(window: &[u8; WINDOW]) -> Self {
-        let (words, _) = window.as_chunks::<8>();
-        let (mut any, mut wide) = (0, 0);
-        for word in words.iter().take(CHUNK / 8).map(|word| u64::from_le_bytes(*word)) {
-            any |= word;
-            wide |= word & word << 1 & word << 2;
-        }
-        match (any & HIGH, wide & HIGH) {
-            (0, _) => Self::Ascii,
-            (_, 0) => Self::Narrow,
-            _ => Self::Wide,
-        }
-    }
+/// One bit for each byte of a chunk: whether a character of more than one byte starts there.
+fn leads(window: &[u8; WINDOW]) -> u64 {
+    let (words, _) = window.as_chunks::<8>();
+    let lead = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        ((word & word << 1 & HIGH) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    };
+    words.iter().take(CHUNK / 8).rev().fold(0, |all, word| all << 8 | lead(word))
 }
 
 /// A few characters in their form for matching, kept to be used again.
@@ -147,20 +131,22 @@ impl Default for Block {
     }
 }
 
-/// How many bytes are looked at in one go, with those behind them that the last character may need.
-const CHUNK: usize = 32;
-const WINDOW: usize = CHUNK + 3 + 8;
+/// How many bytes are looked at in one go, with those behind them that the last character may need, or a copy.
+const CHUNK: usize = 64;
+const WINDOW: usize = CHUNK + 3 + COPY;
+/// How many bytes are copied in one go.
+const COPY: usize = 16;
 /// The bits that ASCII has not.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 /// How many bytes a chunk can become, and then some: one less than a power of two, so that no place needs to be checked.
-const MOST: usize = 127;
-/// How many bytes a character can become, or a bit of the text that is written in one go.
+const MOST: usize = 255;
+/// How many bytes a character can become.
 const LONGEST: usize = 8;
-const _: () = assert!((CHUNK + 3) * 3 <= MOST && (CHUNK + 3) / 3 * LONGEST <= MOST, "a chunk does not fit");
+const _: () = assert!((CHUNK + 3) * 3 <= MOST && LONGEST <= 9, "a chunk does not fit");
 
 impl Block {
-    /// Every two bytes of a step may become the longest replacement.
-    const SIZE: usize = STEP * 4 + 256;
+    /// A step may become three times as long, and the last chunk of it needs its room.
+    const SIZE: usize = (STEP + 3) * 3 + MOST + COPY;
 
     /// Folds some characters of `original` from `at` on to the end of `folded`; how far it came.
     fn step(&mut self, original: &str, at: usize, folded: &mut Vec<u8>) -> usize {
@@ -188,110 +174,96 @@ impl Block {
             &padded
         });
         let length = CHUNK.min(end - at);
-        let reach = if length == CHUNK { Reach::of(window) } else { Reach::Wide };
-        match reach {
-            Reach::Ascii => {
-                let free = self.bytes.get_mut(self.length..).and_then(|free| free.first_chunk_mut());
-                if let Some(free) = free {
-                    *free = *window;
-                }
-                self.length += CHUNK;
-            }
-            Reach::Narrow => self.fold_narrow(window),
-            Reach::Wide => return self.fold_wide(window, length),
-        }
-        CHUNK
-    }
-
-    /// Folds a chunk of characters of one and two bytes. In some scripts every other letter looks like a Latin one, so
-    /// nothing may depend on a branch that says which: four bytes are written for every byte, and as many counted as it
-    /// stands for.
-    fn fold_narrow(&mut self, window: &[u8; WINDOW]) {
-        let Some(free) = self.free() else { return };
-        let mut written = 0;
-        for (first, second) in window.iter().zip(window.iter().skip(1)).take(CHUNK) {
-            let entry = narrow(*first, *second);
-            put(free, written, entry.to_le_bytes());
-            written += (entry >> 24) as usize;
-        }
-        self.length += written;
-    }
-
-    /// Folds the first `length` bytes of a chunk and what they begin; how many bytes that are. Which characters fold is as
-    /// hard to foretell as where the spaces between words are; in which script the next one is mostly is not.
-    fn fold_wide(&mut self, window: &[u8; WINDOW], length: usize) -> usize {
         let Some(free) = self.free() else { return length };
-        let (mut done, mut written) = (0, 0);
-        while done < length {
-            let Some(next) = window.get(done..).and_then(|rest| rest.first_chunk::<4>()) else { break };
-            let [first, second, ..] = *next;
-            if let 0x80..0xe0 = first {
-                let entry = narrow(first, second);
-                put(free, written, entry.to_le_bytes());
-                written += (entry >> 24) as usize;
-                done += 1;
-                continue;
-            }
-            if first >= 0xe0 {
-                let (code, width) = decoded(*next);
-                let place = place_of(code);
-                let kept = u32::from_le_bytes(*next);
-                let entry = select_unpredictable(place == 0, kept, u32::from(place & 0x7f));
-                put(free, written, entry.to_le_bytes());
-                done += width;
-                if place & LONGER == 0 {
-                    written += select_unpredictable(place == 0, width, single(place));
-                } else {
-                    let mut ascii = [0; LONGEST];
-                    ascii.iter_mut().zip(longer(place).bytes()).for_each(|(slot, byte)| *slot = byte);
-                    put(free, written, ascii);
-                    written += longer(place).len();
-                }
-            }
-            let Some(next) = window.get(done..).and_then(|rest| rest.first_chunk::<8>()) else { break };
-            let plain = ascii_length(*next).min(length.saturating_sub(done));
-            put(free, written, *next);
-            written += plain;
-            done += plain;
-        }
+        let (done, written) = fold_chunk(window, length, free);
         self.length += written;
         done
     }
 
     /// Where a chunk is written to.
-    fn free(&mut self) -> Option<&mut [u8; MOST + LONGEST]> {
+    fn free(&mut self) -> Option<&mut Free> {
         self.bytes.get_mut(self.length..).and_then(|free| free.first_chunk_mut())
+    }
+}
+
+/// Room for a chunk, and for what is written too much in one go.
+type Free = [u8; MOST + COPY];
+
+/// Folds the first `length` bytes of a chunk and what they begin; how many bytes that are, and how many they became.
+///
+/// Nobody can foretell where the spaces between words are, or in some scripts which letters look like Latin ones or are
+/// marks, so neither is asked: what stands in front of such a character is copied even where there is nothing, and as much
+/// is counted as there is. In which script the next character is can mostly be foretold.
+fn fold_chunk(window: &[u8; WINDOW], length: usize, free: &mut Free) -> (usize, usize) {
+    let mut leads = leads(window) & u64::MAX >> (CHUNK - length);
+    let (mut done, mut end, mut written) = (0, 0, 0);
+    while leads != 0 {
+        let at = leads.trailing_zeros() as usize;
+        leads &= leads - 1;
+        let Some(next) = window.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { break };
+        // Without the two bits that every such byte has: 0x20 starts one of three bytes, 0x30 one of four.
+        let [first, second, third, fourth] = next.map(|byte| u32::from(byte & 0x3f));
+        if first < 0x20 {
+            let entry = NARROW.get((first << 6 | second) as usize).copied().unwrap_or_default();
+            written = copy(window, done..at, free, written);
+            put(free, written, entry.to_le_bytes());
+            written += (entry >> 24) as usize;
+            (done, end) = (at + 2, at + 2);
+            continue;
+        }
+        let (code, width) = match first {
+            0x20..0x30 => ((first & 0xf) << 12 | second << 6 | third, 3),
+            _ => ((first & 7) << 18 | second << 12 | third << 6 | fourth, 4),
+        };
+        let place = place_of(code);
+        end = at + width;
+        // Marks are in the scripts of India; elsewhere hardly any character folds, and what stays is copied together.
+        if first != 0x20 && place == 0 {
+            continue;
+        }
+        written = copy(window, done..at, free, written);
+        written += put_place(free, written, *next, width, place);
+        done = end;
+    }
+    end = end.max(length);
+    (end, copy(window, done..end, free, written))
+}
+
+/// Writes what becomes of a character of three or four bytes; how many bytes that are.
+#[inline]
+fn put_place(free: &mut Free, written: usize, bytes: [u8; 4], width: usize, place: u16) -> usize {
+    if place & LONGER != 0 {
+        let mut ascii = [0; LONGEST];
+        ascii.iter_mut().zip(longer(place).bytes()).for_each(|(slot, byte)| *slot = byte);
+        put(free, written, ascii);
+        return longer(place).len();
+    }
+    let kept = u32::from_le_bytes(bytes);
+    let entry = select_unpredictable(place == 0, kept, u32::from(place & 0x7f));
+    put(free, written, entry.to_le_bytes());
+    select_unpredictable(place == 0, width, single(place))
+}
+
+/// Copies bytes of a chunk, and some more; where they end.
+#[inline]
+fn copy(window: &[u8; WINDOW], bytes: Range<usize>, free: &mut Free, written: usize) -> usize {
+    let mut copied = 0;
+    loop {
+        let run = window.get(bytes.start + copied..).and_then(|rest| rest.first_chunk::<COPY>());
+        put(free, written + copied, run.copied().unwrap_or_default());
+        copied += COPY;
+        if bytes.start + copied >= bytes.end {
+            return written + (bytes.end - bytes.start);
+        }
     }
 }
 
 /// Writes some bytes at a place that is below [`MOST`].
 #[inline]
-fn put<const N: usize>(free: &mut [u8; MOST + LONGEST], place: usize, bytes: [u8; N]) {
+fn put<const N: usize>(free: &mut Free, place: usize, bytes: [u8; N]) {
     let place = place & MOST;
     if let Some(slot) = free.get_mut(place..place + N) {
         slot.copy_from_slice(&bytes);
-    }
-}
-
-/// How many ASCII characters start some bytes.
-fn ascii_length(bytes: [u8; 8]) -> usize {
-    (u64::from_le_bytes(bytes) & HIGH).trailing_zeros() as usize / 8
-}
-
-/// What becomes of a byte of a character of one or two bytes, before `second`.
-#[inline]
-fn narrow(first: u8, second: u8) -> u32 {
-    let start = STARTS.get(usize::from(first)).copied().unwrap_or_default();
-    let place = (start & 0xffff) + (u32::from(second) & start >> 16);
-    NARROW.get(place as usize & 0xfff).copied().unwrap_or_default()
-}
-
-/// The character of three or four bytes that starts a text, as a number, and how many bytes it takes.
-fn decoded(bytes: [u8; 4]) -> (u32, usize) {
-    let [first, second, third, fourth] = bytes.map(u32::from);
-    match first {
-        0..0xf0 => ((first & 0xf) << 12 | (second & 0x3f) << 6 | third & 0x3f, 3),
-        _ => ((first & 7) << 18 | (second & 0x3f) << 12 | (third & 0x3f) << 6 | fourth & 0x3f, 4),
     }
 }
 

@@ -27,6 +27,9 @@ pub enum SandboxError {
     /// The sandbox could not be set up, changed or taken down.
     #[error("{0}")]
     Lifecycle(String),
+    /// What must be in place before a container starts is not; nothing was started.
+    #[error("{0}")]
+    NotPrepared(String),
     /// The command could not be started, or its end could not be learnt.
     #[error("{0}")]
     Exec(String),
@@ -67,6 +70,7 @@ impl SandboxError {
             Self::Unsupported { .. } => "sandbox-unsupported",
             Self::InvalidRequest(_) => "sandbox-invalid-request",
             Self::Lifecycle(_) => "sandbox-lifecycle",
+            Self::NotPrepared(_) => "sandbox-not-prepared",
             Self::Exec(_) => "sandbox-exec",
             Self::NotStarted { .. } => "sandbox-not-started",
             Self::NetworkPolicy(_) => "sandbox-network-policy",

@@ -31,7 +31,7 @@ pub mod spec;
 mod tree;
 
 pub use contract::{Pending, Process, Running, SandboxBackend};
-pub use docker::{ContainerUser, DockerBackend, DockerConfig};
+pub use docker::{ContainerHook, ContainerUser, DockerBackend, DockerConfig};
 pub use error::SandboxError;
 pub use layer::{Layer, LayerStatus};
 pub use local::{LocalBackend, LocalConfig};

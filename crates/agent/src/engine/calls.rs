@@ -31,6 +31,8 @@ pub(super) struct Ready<'a> {
     label: Label,
     /// What the handles stand for that its arguments name.
     pub(super) hidden: Option<Label>,
+    /// The same by handle, as it was put in their place.
+    pub(super) texts: BTreeMap<String, String>,
     /// What came of it, where nothing needs to be called.
     settled: Option<ToolOutput>,
     /// Whether it is the wish to see what is hidden, which was granted.
@@ -176,7 +178,17 @@ impl Engine<'_> {
         }
         let hidden = named.label();
         let label = hidden.as_ref().map_or_else(|| basis.label.clone(), |hidden| basis.label.join(hidden));
-        let mut ready = Ready { call, tool, output_id, input, label, hidden, settled: None, reveals: false };
+        let mut ready = Ready {
+            call,
+            tool,
+            output_id,
+            input,
+            label,
+            hidden,
+            texts: BTreeMap::new(),
+            settled: None,
+            reveals: false,
+        };
         self.fill_in(&mut ready, &named)?;
         Ok(Some(ready))
     }
@@ -190,36 +202,27 @@ impl Engine<'_> {
         if named.is_empty() {
             return Ok(());
         }
-        match self.substituted(name, &ready.input, named) {
-            Some(input) => ready.input = input,
+        if !self.substitute(ready, named) {
             // Whether it fits tells something of the value: this is an output like others, and as hidden.
-            None => ready.settled = Some(unusable(&ready.output_id)),
+            ready.settled = Some(unusable(&ready.output_id));
         }
         Ok(())
     }
 
-    fn substituted(
-        &self,
-        tool: &str,
-        input: &Map<String, Value>,
-        named: &Named,
-    ) -> Option<Map<String, Value>> {
-        let mut texts = BTreeMap::new();
+    /// Puts what handles stand for into arguments; false if that cannot be used.
+    fn substitute(&self, ready: &mut Ready<'_>, named: &Named) -> bool {
         for id in named.ids() {
-            texts.insert(id.to_owned(), self.hidden_text(id)?);
+            let Some(text) = self.hidden_text(id) else { return false };
+            ready.texts.insert(id.to_owned(), text);
         }
-        let mut value = Value::Object(input.clone());
+        let mut value = Value::Object(std::mem::take(&mut ready.input));
         let mut left = LONGEST_ARGUMENTS;
-        let fits = flow::substitute(&mut value, &texts, &mut left) && self.parts.toolbox.fits(tool, &value);
-        match value {
-            Value::Object(input) if fits => Some(input),
-            Value::Object(_)
-            | Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_)
-            | Value::Array(_) => None,
+        let fits = flow::substitute(&mut value, &ready.texts, &mut left)
+            && self.parts.toolbox.fits(ready.tool.spec().name, &value);
+        if let Value::Object(input) = value {
+            ready.input = input;
         }
+        fits
     }
 
     /// What a handle stands for; nothing when the record of it is gone.

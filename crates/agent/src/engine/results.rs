@@ -36,7 +36,7 @@ impl Engine<'_> {
         basis: &Basis,
         pictures: &mut Pictures,
     ) -> Result<(), RunError> {
-        let Ready { call, tool, output_id, hidden, reveals, .. } = one;
+        let Ready { call, tool, output_id, hidden, texts, reveals, .. } = one;
         let spec = tool.spec();
         let mut output = made.result?;
         let artifact =
@@ -44,7 +44,8 @@ impl Engine<'_> {
         let artifact = self.parts.store.artifacts().relative(&artifact);
         let failed = made.late || output.failure.is_some();
         self.keep_sources()?;
-        for row in &output.rows {
+        for row in &mut output.rows {
+            flow::conceal(row, &texts);
             self.parts.store.append(row)?;
         }
         if let Some(failure) = &output.failure {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fullsend_sandbox::ExecExit;
 
+use crate::sidecar::SandboxLabels;
 use crate::tool::ToolFault;
 
 /// The most bytes of a character.
@@ -102,6 +103,8 @@ pub struct Captured {
     pub stderr: CapturedStream,
     /// How it ended.
     pub exit: ExecExit,
+    /// What a runtime that follows labels says of it.
+    pub labels: Option<SandboxLabels>,
 }
 
 /// What is left of a stream.

@@ -6,6 +6,7 @@ use fullsend_flow::{Label, LabelTable};
 use serde_json::{Map, Value};
 
 use super::state::FlowState;
+use crate::store::Row;
 
 /// The handles that the arguments of a call name, by argument.
 #[derive(Clone, Debug, Default)]
@@ -87,6 +88,34 @@ pub(crate) fn substitute(value: &mut Value, texts: &BTreeMap<String, String>, le
         Value::Array(items) => items.iter_mut().all(|item| substitute(item, texts, left)),
         Value::Object(members) => members.values_mut().all(|member| substitute(member, texts, left)),
         Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+/// Puts the names back into what a tool says for the record about its arguments: what is hidden stays out of journals.
+pub(crate) fn conceal(row: &mut Row, texts: &BTreeMap<String, String>) {
+    let (Row::SkillActivated { activation: entry }
+    | Row::SkillRead { read: entry }
+    | Row::SkillExecuted { execution: entry }) = row
+    else {
+        return;
+    };
+    if !texts.is_empty() {
+        entry.values_mut().for_each(|value| conceal_in(value, texts));
+    }
+}
+
+fn conceal_in(value: &mut Value, texts: &BTreeMap<String, String>) {
+    match value {
+        Value::String(text) => {
+            for (id, hidden) in texts.iter().filter(|(_, hidden)| !hidden.is_empty()) {
+                if text.contains(hidden.as_str()) {
+                    *text = text.replace(hidden.as_str(), id);
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| conceal_in(item, texts)),
+        Value::Object(members) => members.values_mut().for_each(|member| conceal_in(member, texts)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

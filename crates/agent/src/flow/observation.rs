@@ -1,5 +1,6 @@
 //! What the model gets to see of a result.
 
+use fullsend_flow::shape::SizeClass;
 use fullsend_flow::{Act, Bound, Clause, Confidentiality, Deed, FlowMode, Label, Missed};
 use serde_json::{Value, json};
 
@@ -68,20 +69,12 @@ pub(crate) fn handle_for(output_id: &str, bytes: usize, can_inspect: bool) -> Va
             "handleId": output_id,
             "scope": "run",
             "shape": {"type": "string"},
-            "size": size(bytes),
+            // Whether there is anything at all would be a bit of it.
+            "size": SizeClass::of((bytes as u64).max(1)),
         },
         "detail": format!(
             "the call was made, and what came of it is kept from you by the policy of this run, also whether it did \
              what was asked. To use it, give `handleId` as the whole value of an argument{look}"
         ),
     })
-}
-
-/// A rough size: an exact one would be a way to tell something.
-const fn size(bytes: usize) -> &'static str {
-    match bytes {
-        0..=1024 => "small",
-        1025..=65_536 => "medium",
-        _ => "large",
-    }
 }

@@ -90,6 +90,7 @@ impl FlowState {
             | Row::Resumed { .. }
             | Row::Label { .. }
             | Row::Opened
+            | Row::PolicySnapshot { .. }
             | Row::ModelAttempt { .. }
             | Row::Usage { .. }
             | Row::CallFinished(_)

@@ -12,6 +12,7 @@ use super::activity::{Activities, Activity};
 use super::failures::Failures;
 use super::timeline::{Happening, Timeline};
 use crate::gate::FlowMode;
+use crate::slot::PromptSlot;
 use crate::store::{
     EndStatus, Ending, Entry, EventSeverity, Execution, FailureKind, KeptMessage, PolicyDecision,
     PolicyEvent, RecordedSettings, Row, RunId, TerminalReason, ToolResultRef, usage,
@@ -22,6 +23,7 @@ use crate::store::{
 pub(super) struct Account<'a> {
     pub(super) run_id: &'a RunId,
     pub(super) settings: &'a RecordedSettings,
+    pub(super) snapshot: Option<&'a Map<String, Value>>,
     pub(super) messages: Vec<&'a KeptMessage>,
     pub(super) decisions: Vec<Value>,
     pub(super) decision_counts: DecisionCounts,
@@ -74,6 +76,7 @@ impl<'a> Account<'a> {
         let mut account = Self {
             run_id,
             settings,
+            snapshot: None,
             messages: Vec::new(),
             decisions: Vec::new(),
             decision_counts: DecisionCounts::default(),
@@ -134,6 +137,7 @@ impl<'a> Account<'a> {
                 self.failures.push(at, failure);
             }
             Row::Cwd { path } => self.current_dir = path,
+            Row::PolicySnapshot { snapshot } => self.snapshot = Some(snapshot),
             Row::Ended(ending) => {
                 if let Some(part) = self.parts.last_mut() {
                     part.ended_at = Some(at);
@@ -244,6 +248,8 @@ impl<'a> Account<'a> {
             final_assistant_text: self.final_text(),
             artifact_root: run_dir,
             transcript_path: super::TRANSCRIPT,
+            prompt_slot_binding: self.settings.provenance.prompt_slot.as_ref(),
+            cfc_policy_snapshot: self.snapshot,
             policy_trace_path: super::POLICY_TRACE,
             parts: &self.parts,
             primary_failure: self.failures.primary(),
@@ -306,6 +312,10 @@ pub(super) struct RunReport<'a> {
     final_assistant_text: Option<&'a str>,
     artifact_root: &'a Path,
     transcript_path: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_slot_binding: Option<&'a PromptSlot>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cfc_policy_snapshot: Option<&'a Map<String, Value>>,
     policy_trace_path: &'static str,
     parts: &'a [Part<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]

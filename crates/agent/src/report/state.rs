@@ -6,8 +6,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::account::{Account, Status};
-use super::{POLICY_TRACE, RUN_REPORT, TRANSCRIPT};
+use super::{POLICY_SNAPSHOT, POLICY_TRACE, RUN_REPORT, TRANSCRIPT};
 use crate::gate::FlowMode;
+use crate::manifest::RUN_MANIFEST_FILE;
+use crate::slot::PromptSlot;
 use crate::store::{RecordedSettings, RunId, TerminalReason, ToolResultRef};
 
 /// How a run stands. Between two calls it is running.
@@ -32,6 +34,12 @@ pub(super) struct RunState<'a> {
     transcript_path: &'static str,
     run_report_path: &'static str,
     policy_trace_path: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cfc_policy_snapshot_path: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_manifest_path: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_slot_binding: Option<&'a PromptSlot>,
     settings: &'a RecordedSettings,
     policy_events: &'a [Value],
     tool_outputs: Vec<&'a ToolResultRef>,
@@ -44,6 +52,7 @@ impl Account<'_> {
     /// How the run stands.
     pub(super) fn state<'b>(&'b self, run_dir: &'b Path) -> RunState<'b> {
         let ending = self.ending();
+        let provenance = &self.settings.provenance;
         RunState {
             r#type: "fullsend.run-state",
             version: 1,
@@ -61,6 +70,9 @@ impl Account<'_> {
             transcript_path: TRANSCRIPT,
             run_report_path: RUN_REPORT,
             policy_trace_path: POLICY_TRACE,
+            cfc_policy_snapshot_path: self.snapshot.map(|_| POLICY_SNAPSHOT),
+            run_manifest_path: provenance.run_manifest.as_ref().map(|_| RUN_MANIFEST_FILE),
+            prompt_slot_binding: provenance.prompt_slot.as_ref(),
             settings: self.settings,
             policy_events: &self.events,
             tool_outputs: self.tool_outputs(),

@@ -84,7 +84,7 @@ fn absent(sources: &Sources, path: &SandboxPath) -> Label {
 
 fn label_of(sources: &Sources, path: &SandboxPath, found: &Found) -> Label {
     let mut label = said_at(sources, path, found.real.as_deref());
-    if found.stamp.links > 1
+    if found.stamp.shared
         && let Some(held) = sources.survey().secret_file(found.stamp.file())
     {
         label = label.join(held);
@@ -199,7 +199,7 @@ impl<'a> Looking<'a> {
     pub(crate) fn content(&mut self, path: &str, file: &OpenFile) -> Option<Label> {
         let stamp = Stamp::of(file.stat());
         let mut label = self.said(path).join(&self.on_the_way(path));
-        if stamp.links > 1
+        if stamp.shared
             && let Some(held) = self.sources.survey().secret_file(stamp.file())
         {
             label = label.join(held);

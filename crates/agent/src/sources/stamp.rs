@@ -37,17 +37,13 @@ pub(crate) struct Stamp {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) changed: Moment,
-    pub(crate) links: u64,
+    /// Whether it has more than one name.
+    pub(crate) shared: bool,
 }
 
 impl Stamp {
     pub(crate) fn of(stat: &Stat) -> Self {
-        Self {
-            device: stat.st_dev,
-            inode: stat.st_ino,
-            changed: Moment::of(stat),
-            links: u64::from(stat.st_nlink),
-        }
+        Self { device: stat.st_dev, inode: stat.st_ino, changed: Moment::of(stat), shared: stat.st_nlink > 1 }
     }
 
     /// The file, whatever became of it.

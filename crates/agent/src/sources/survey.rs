@@ -114,7 +114,7 @@ impl Search<'_> {
             FileType::Symlink => self.target(mount, node, label),
             FileType::RegularFile => {
                 let stamp = Stamp::of(&stat);
-                self.other_names |= stamp.links > 1;
+                self.other_names |= stamp.shared;
                 self.secret_files.insert(stamp.file(), label.clone());
                 self.mask(mount, node.path, stamp, false, label);
             }
@@ -134,7 +134,7 @@ impl Search<'_> {
         let below = real.and_then(|real| Some(real.strip_prefix(mount.host()).ok()?.to_str()?.to_owned()));
         match (found, below) {
             (Some(found), Some(below)) => {
-                self.other_names |= found.stamp.links > 1;
+                self.other_names |= found.stamp.shared;
                 self.secret_files.insert(found.stamp.file(), label.clone());
                 self.mask(mount, &below, found.stamp, found.is_directory, label);
             }

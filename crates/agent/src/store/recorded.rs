@@ -226,6 +226,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         Row::Provenance(fact) => recorded.provenance.push(fact),
         Row::Ended(ending) => recorded.ended = Some(ending),
         Row::ModelAttempt { .. }
+        | Row::PolicySnapshot { .. }
         | Row::Usage { .. }
         | Row::Decision(_)
         | Row::Inspected { .. }

@@ -49,6 +49,11 @@ pub enum Row {
         /// What is said.
         message: KeptMessage,
     },
+    /// What the run is judged by from here on; the document of `policy-snapshot.json`.
+    PolicySnapshot {
+        /// The document.
+        snapshot: Map<String, Value>,
+    },
     /// All that the run begins with is said; without this row the prompt may be missing.
     Opened,
     /// A gateway was asked.

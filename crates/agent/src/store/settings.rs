@@ -1,6 +1,7 @@
 //! What a run was started with, as far as it decides what the run may do.
 
 mod narrowing;
+mod provenance;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use fullsend_flow::Policy;
 use serde::{Deserialize, Serialize};
 
 pub use narrowing::{Widened, Widening};
+pub use provenance::{Provenance, RecordedManifest, ToolAllowance};
 
 use crate::gate::{FlowMode, PromptRole};
 
@@ -49,6 +51,9 @@ pub struct RecordedSettings {
     /// The file that the run has to write, if it has to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_result: Option<RecordedResult>,
+    /// Who decided, as far as it is not the command line alone.
+    #[serde(default)]
+    pub provenance: Provenance,
 }
 
 /// A directory of the host in the sandbox.

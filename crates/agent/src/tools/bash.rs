@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::outcome;
 use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, Whereabouts};
+use crate::sidecar::{Invocation, Operation};
 use crate::sources::Sources;
 use crate::tool::{
     Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
@@ -101,6 +102,9 @@ impl Bash {
             Err(ToolFault::Sandbox(SandboxError::InvalidRequest(message))) => {
                 Ok(self.refused(&context, command, 1, message))
             }
+            Err(ToolFault::Sandbox(SandboxError::NotPrepared(message))) => {
+                Ok(self.refused(&context, command, 125, message))
+            }
             Err(ToolFault::Sandbox(error @ SandboxError::NotStarted { .. })) => {
                 Ok(self.refused(&context, command, 126, error.to_string()))
             }
@@ -148,7 +152,21 @@ impl Bash {
             spill: self.spill.as_ref(),
             listener: None,
         };
-        self.execution.run(request, capture).await
+        let command = script.arguments().join("\n");
+        let invocation = Invocation {
+            tool_id: "bash",
+            tool_output_id: Some(context.output_id),
+            operation: Operation::Shell,
+            cwd: start,
+            cwd_is_chosen: context.input.contains_key("cwd"),
+            command: Some(&command),
+            argv: None,
+            args: None,
+            stdin: None,
+            env: None,
+            label: context.label,
+        };
+        self.execution.run_labelled(request, capture, &invocation).await
     }
 
     async fn finish(
@@ -163,6 +181,8 @@ impl Bash {
         self.place.move_to(&start);
         if let (Some(word), Some(directory)) = (script.word(), self.execution.shell_directory().await?)
             && let Some(ended_in) = take_word(&directory, word)
+            // Where a command ended is as secret as what it wrote.
+            && captured.labels.as_ref().is_none_or(|labels| labels.withholds(labels.stdout).is_none())
         {
             self.place.move_to(&ended_in);
         }
@@ -179,8 +199,10 @@ impl Bash {
         };
         let mut record = Map::new();
         record.insert("outputId".to_owned(), context.output_id.into());
+        let labels = captured.labels.clone();
         outcome::describe(captured, &mut record);
-        Ok(self.output(context, command, record, failure, exit_code))
+        let output = self.output(context, command, record, failure, exit_code);
+        Ok(outcome::mediate(labels.as_ref(), context.label, output))
     }
 
     /// The time that a call may take.

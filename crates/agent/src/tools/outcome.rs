@@ -1,17 +1,55 @@
 //! How the end of a command is told to a model.
 
+use fullsend_flow::Label;
 use fullsend_sandbox::{Denial, Denied, ExecExit, LimitHit};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::execution::{Captured, CapturedStream, Stream};
+use crate::sidecar::SandboxLabels;
+use crate::tool::ToolOutput;
 
 /// Adds what came of a command to a result.
 pub(super) fn describe(captured: Captured, result: &mut Map<String, Value>) {
-    let Captured { stdout, stderr, exit } = captured;
+    let Captured { stdout, stderr, exit, labels } = captured;
     describe_stream(Stream::Stdout, stdout, result);
     describe_stream(Stream::Stderr, stderr, result);
     result.insert("exitCode".to_owned(), exit.exit_code.into());
     describe_exit(&exit, result);
+    if let Some(labels) = labels {
+        result.insert("cfc".to_owned(), labels.record());
+    }
+}
+
+/// The result as a runtime has labelled it; as it is when none has.
+pub(super) fn mediate(labels: Option<&SandboxLabels>, context: &Label, output: ToolOutput) -> ToolOutput {
+    let (Some(labels), Value::Object(record)) = (labels, &output.record) else { return output };
+    let model_view = Some(released(labels, record));
+    ToolOutput { model_view, label: context.join(&labels.label), ..output }
+}
+
+/// What a model sees of a result that a runtime has labelled: not what the runtime withholds, nor anything made from it.
+fn released(labels: &SandboxLabels, result: &Map<String, Value>) -> Value {
+    let withheld = [
+        ("stdout", "stdout", labels.withholds(labels.stdout)),
+        ("stderr", "stderr", labels.withholds(labels.stderr)),
+        ("exitCode", "exit code", labels.withholds(labels.exit_code)),
+    ];
+    let mut shown = result.clone();
+    for (channel, name, denial) in withheld {
+        let Some(reason) = denial else { continue };
+        shown.retain(|key, _| !key.starts_with(channel));
+        let denial = json!({
+            "type": "fullsend.observation-denied",
+            "reason": reason,
+            "detail": format!("{name} was not released by CFC policy"),
+        });
+        shown.insert(channel.to_owned(), denial);
+    }
+    if labels.withholds(labels.exit_code).is_some() {
+        shown.retain(|key, _| !["timedOut", "signal", "limitsReached", "denied"].contains(&key.as_str()));
+    }
+    shown.insert("cfc".to_owned(), labels.shown());
+    Value::Object(shown)
 }
 
 fn describe_stream(stream: Stream, captured: CapturedStream, result: &mut Map<String, Value>) {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::outcome;
 use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, WORKSPACE, Whereabouts};
+use crate::sidecar::{Invocation, Operation};
 use crate::sources::Sources;
 use crate::store::Row;
 use crate::tool::{
@@ -121,8 +122,13 @@ impl SkillScript {
         self.sources.will_run(&label);
         match self.execute(&context, &call, &prepared, &start).await {
             Ok(captured) => {
+                let labels = captured.labels.clone();
                 let output = executed(&context, &call, &prepared, &start, captured);
-                Ok(ToolOutput { label, ..output })
+                let output = ToolOutput { label, ..output };
+                Ok(outcome::mediate(labels.as_ref(), context.label, output))
+            }
+            Err(ToolFault::Sandbox(SandboxError::NotPrepared(message))) => {
+                Ok(refused(&context, &call, refusal("sandbox_not_prepared", message)))
             }
             Err(ToolFault::Sandbox(SandboxError::InvalidRequest(message))) => {
                 Ok(refused(&context, &call, refusal("script_path_invalid", message)))
@@ -156,7 +162,20 @@ impl SkillScript {
             spill: self.spill.as_ref(),
             listener: None,
         };
-        let mut captured = self.execution.run(request, capture).await?;
+        let invocation = Invocation {
+            tool_id: "run_skill_script",
+            tool_output_id: Some(context.output_id),
+            operation: Operation::Command,
+            cwd: start,
+            cwd_is_chosen: call.cwd.is_some(),
+            command: None,
+            argv: Some(&prepared.argv),
+            args: Some(&call.args),
+            stdin: None,
+            env: Some(&prepared.environment),
+            label: context.label,
+        };
+        let mut captured = self.execution.run_labelled(request, capture, &invocation).await?;
         if captured.exit.timed_out {
             outcome::add_timeout_notice(&mut captured.stderr, call.timeout.as_millis());
         }

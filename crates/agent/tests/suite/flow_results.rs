@@ -128,6 +128,16 @@ fn a_handle_stands_for_its_text_where_that_may_go() {
 }
 
 #[test]
+fn what_a_tool_says_for_the_record_has_the_handle_and_not_its_text() {
+    let stage = Stage::new(vec![vec![read(".env")], vec![bash("$HANDLE")]]);
+    let ran = stage.run();
+    assert_eq!(stage.made.lock().unwrap()[1].1["command"], SECRET);
+    expect_kept(&ran);
+    assert!(ran.records().contains(r#""argv":["sh",{"command":"run-1:read_file:1"}]"#));
+    assert!(ran.results()[1]["handle"].is_object(), "what a command prints may be what it was given");
+}
+
+#[test]
 fn a_handle_that_names_where_something_goes_counts_as_the_strictest_place() {
     let policy = json!({"clearance": {"trust": "workspace"}});
     let script = vec![

@@ -112,7 +112,8 @@ impl Room {
         });
         let sources = Arc::new(Sources::new(Arc::new(Policy::default()), Arc::new(opened.unwrap())));
         let covered = Arc::clone(&sources);
-        let execution = Execution::covering(Arc::clone(&backend), plan.clone(), covered, artifacts.clone());
+        let execution =
+            Execution::covering(Arc::clone(&backend), plan.clone(), Some((covered, artifacts.clone())), None);
         let place = Arc::new(Directories::new(&plan));
         let spill = Arc::new(Files(artifacts.clone()));
         let bash = Bash::new(

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::gate::{FlowMode, PromptRole};
-use fullsend_agent::sources::Sources;
+use fullsend_agent::sources::{Provenance, Sources};
 use fullsend_agent::store::{
     KeptMessage, PolicyDecision, PolicyEvent, Recorded, RecordedSettings, Row, RunStore,
 };
@@ -86,7 +86,7 @@ impl Stage {
         self.root.join("runs/run-1")
     }
 
-    fn parts(&self, store: RunStore, budget: Budget) -> RunParts {
+    fn parts(&self, store: RunStore, budget: Budget, facts: &[Provenance]) -> RunParts {
         let workspace = Workspace::open(&WorkspacePlan {
             root: &self.root.join("work"),
             access: Access::Writable,
@@ -100,9 +100,8 @@ impl Stage {
             let prop = kind.tool(self.policy.clone(), self.made.clone(), artifacts.clone());
             toolbox.add(Arc::new(prop), true).unwrap();
         }
-        let policy = Arc::new(self.policy.clone());
-        let workspace = Arc::new(workspace.unwrap());
-        let hosts = self.network.then(|| "example.com".to_owned()).into_iter().collect();
+        let (policy, workspace) = (Arc::new(self.policy.clone()), Arc::new(workspace.unwrap()));
+        let hosts = self.network.then(|| "internal.example".to_owned()).into_iter().collect();
         let sources = Sources::new(policy.clone(), workspace.clone()).with_hosts(&hosts);
         RunParts {
             model: Arc::new(Scripted(self.script.clone())),
@@ -112,7 +111,7 @@ impl Stage {
             mode: self.mode,
             role: self.role,
             policy,
-            sources: Arc::new(sources),
+            sources: Arc::new(sources.recalling(facts)),
             workspace,
             budget,
             structured: None,
@@ -130,7 +129,7 @@ impl Stage {
         );
         let limits = Limits { turns: 50, ..Limits::default() };
         let budget = Budget::new(limits, 0, Usage::default(), 0, std::time::Duration::ZERO);
-        let parts = self.parts(store.unwrap(), budget);
+        let parts = self.parts(store.unwrap(), budget, &[]);
         let commanded = self.role == PromptRole::DirectCommand;
         let say = |kept, label| Opening { kept, label, rows: Vec::new() };
         let prompt = KeptMessage::User { content: "Do it.".to_owned(), image_attachments: Vec::new() };
@@ -150,7 +149,7 @@ impl Stage {
         let turns = u32::try_from(recorded.turns).unwrap();
         let limits = Limits { turns: 50, ..Limits::default() };
         let budget = Budget::new(limits, turns, Usage::default(), 0, std::time::Duration::ZERO);
-        let parts = self.parts(store, budget);
+        let parts = self.parts(store, budget, &recorded.provenance);
         let mut watch = |_: fullsend_agent::event::Event<'_>| {};
         self.finish(Engine::resume(parts, recorded, &self.settings(), Vec::new(), &mut watch).unwrap())
     }
@@ -359,8 +358,11 @@ impl PropTool {
             exit_code: None,
         });
         let images = if self.kind == Prop::View { vec![self.picture()] } else { Vec::new() };
-        let shown = Shown::default();
-        ToolOutput { record, model_view: None, label, images, failure, shown, rows: Vec::new() }
+        // Scripts of skills put their arguments on record, and so does this.
+        let execution = json!({"argv": ["sh", context.input]}).as_object().unwrap().clone();
+        let rows = if self.kind == Prop::Bash { vec![Row::SkillExecuted { execution }] } else { Vec::new() };
+        let shown = Shown { line: format!("{:?}", context.input), diff: None };
+        ToolOutput { record, model_view: None, label, images, failure, shown, rows }
     }
 
     fn picture(&self) -> AttachedImage {
@@ -368,8 +370,7 @@ impl PropTool {
         let snapshot = self.artifacts.keep_image(bytes, "image/png").unwrap();
         let name = snapshot.file_name().unwrap().to_str().unwrap();
         let digest = format!("sha256:{}", name.trim_end_matches(".png"));
-        let (bytes, name) = (bytes.to_vec(), "picture.png".to_owned());
-        AttachedImage { snapshot, bytes, media_type: "image/png", digest, name }
+        AttachedImage { snapshot, media_type: "image/png", digest, name: "picture.png".to_owned() }
     }
 }
 

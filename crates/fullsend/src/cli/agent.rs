@@ -29,9 +29,14 @@ pub(crate) struct AgentExecArgs {
     /// A file with the prompt
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) prompt_file: Option<PathBuf>,
-    /// What the prompt is to the agent; only a direct command lets it act
-    #[arg(long, value_enum, default_value_t = PromptRoleName::DirectCommand)]
-    pub(crate) prompt_slot_role: PromptRoleName,
+    /// What the prompt is to the agent; only a direct command lets it act [default: what the run manifest says, or
+    /// `direct-command`]
+    #[arg(long, value_enum, value_name = "ROLE")]
+    pub(crate) prompt_slot_role: Option<PromptRoleName>,
+    /// A file in which whoever starts the run says what it is: it may decide the mode of information flow and what the
+    /// prompt is where no option does, and allows nothing
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) run_manifest: Option<PathBuf>,
     /// A picture for the model, relative to the workspace; several with commas or by repeating
     #[arg(long, value_name = "FILE", value_delimiter = ',')]
     pub(crate) image: Vec<PathBuf>,
@@ -85,6 +90,12 @@ pub(crate) struct PlaceArgs {
     /// The engine's runtime for such containers, such as `runsc`
     #[arg(long, value_name = "NAME")]
     pub(crate) sandbox_docker_runtime: Option<String>,
+    /// Where a runtime of containers that follows labels is told of commands: `<container>.json`
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cfc_invocation_context_dir: Option<PathBuf>,
+    /// Where such a runtime says what commands have become: `<container>.json`
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) cfc_result_dir: Option<PathBuf>,
     /// A host that commands may reach: `NAME` or `*.NAME`, with `:PORT` if need be
     #[arg(long, value_name = "HOST")]
     pub(crate) allow_host: Vec<String>,
@@ -236,7 +247,8 @@ impl AgentExecArgs {
             words: Vec::new(),
             prompt: args.prompt.clone(),
             prompt_file: None,
-            prompt_slot_role: PromptRoleName::DirectCommand,
+            prompt_slot_role: None,
+            run_manifest: None,
             image: Vec::new(),
             resume_run: Some(args.run.clone()),
             system_prompt: None,

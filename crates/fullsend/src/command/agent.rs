@@ -1,8 +1,10 @@
 //! `fullsend exec` and `fullsend resume`: the built-in agent.
 
 mod capabilities;
+mod decided;
 mod display;
 mod flow_policy;
+mod mediation;
 mod model;
 mod report;
 mod scene;
@@ -16,7 +18,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::event::Event;
-use fullsend_agent::store::{EndStatus, Ending, KeptMessage, Recorded, RunId, RunStore, TerminalReason};
+use fullsend_agent::store::{
+    EndStatus, Ending, ImageAttachment, KeptMessage, Recorded, RecordedSettings, Row, RunId, RunStore,
+    TerminalReason,
+};
+use fullsend_flow::Label;
 use fullsend_guard::SystemClock;
 
 use self::display::Display;
@@ -126,9 +132,14 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         current_dir: started.current_dir,
     };
     let engine = match recorded {
-        Some(recorded) => Engine::resume(parts, recorded, scene.settings(), opening, &mut watch)?,
+        Some(recorded) => {
+            let mut engine = Engine::resume(parts, recorded, scene.settings(), opening, &mut watch)?;
+            engine.judged_by(&scene.policy())?;
+            engine
+        }
         None => {
             let mut engine = Engine::new(parts, &mut watch);
+            engine.judged_by(&scene.policy())?;
             engine.open([started.opening, opening].concat())?;
             engine
         }
@@ -157,19 +168,18 @@ fn prepare_new(args: &AgentExecArgs, output: &mut Output) -> Result<Prepared> {
     let current = std::env::current_dir()?;
     let model = model::choose(&args.model, &OnRecord::default())?;
     let limits = limits_of(&args.limits, Limits::default())?;
-    let wanted = Wanted::of(args, &current, output)?;
+    let wanted = Wanted::of(args, &prompt, &current, output)?;
     let scene = Scene::new(wanted, &model, &limits, &current)?;
     let pictures = scene.check(&args.image)?;
     let clock = Arc::new(SystemClock);
     let store = RunStore::create(&scene.artifact_root, RunId::new(&SystemClock), scene.settings(), clock)?;
     let label = scene.prompt_label(&pictures);
-    let images = match scene.keep_schema(&store).and_then(|()| scene.keep(&store, pictures)) {
+    let images = match scene.keep_documents(&store).and_then(|()| scene.keep(&store, pictures)) {
         Ok(images) => images,
         Err(error) => return Err(never_began(store, error)),
     };
     let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
-    let kept = KeptMessage::User { content: prompt, image_attachments: images };
-    let opening = vec![Opening { kept, label, rows: Vec::new() }];
+    let opening = vec![say(prompt, images, label, scene.settings())];
     Ok(Prepared { scene, model, store, budget, opening, recorded: None })
 }
 
@@ -189,21 +199,14 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs, output: &mut Output) -> Res
     };
     let model = model::choose(&args.model, &on_record)?;
     let limits = limits_of(&args.limits, scene::recorded_limits(&recorded.settings))?;
-    let wanted = Wanted::on_record(args, &recorded.settings, &store, &current, output)?;
+    let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
+    let wanted = Wanted::on_record(args, more.as_deref(), &recorded.settings, &store, &current, output)?;
     let scene = Scene::resumed(wanted, &recorded, &model, &limits, &current)?;
     let turns = u32::try_from(recorded.turns).unwrap_or(u32::MAX);
     let used = fullsend_model::Usage { cost_usd: recorded.spent_usd, ..recorded.usage };
     let budget = Budget::new(limits, turns, used, recorded.output_bytes, recorded.active);
-    let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
-    let say = |content: String| {
-        let label = scene.prompt_label(&[]);
-        Opening {
-            kept: KeptMessage::User { content, image_attachments: Vec::new() },
-            label,
-            rows: Vec::new(),
-        }
-    };
-    let opening = more.map(say).into_iter().collect();
+    let say_more = |more| say(more, Vec::new(), scene.prompt_label(&[]), scene.settings());
+    let opening = more.map(say_more).into_iter().collect();
     Ok(Prepared { scene, model, store, budget, opening, recorded: Some(recorded) })
 }
 
@@ -211,6 +214,7 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs, output: &mut Output) -> Res
 fn settled(args: &AgentExecArgs) -> Option<&'static str> {
     let given = [
         ("--image", !args.image.is_empty()),
+        ("--run-manifest", args.run_manifest.is_some()),
         ("--skill", !args.skills.skill.is_empty()),
         ("--no-skill-catalog", args.skills.no_skill_catalog),
         ("--system-prompt", args.system_prompt.is_some()),
@@ -220,6 +224,17 @@ fn settled(args: &AgentExecArgs) -> Option<&'static str> {
         ("--structured-result-path", args.result.structured_result_path.is_some()),
     ];
     given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
+}
+
+/// A prompt as the model is told, with what is wrong with the evidence about it.
+fn say(prompt: String, images: Vec<ImageAttachment>, label: Label, settings: &RecordedSettings) -> Opening {
+    let slot = settings.provenance.prompt_slot.as_ref();
+    let event = slot.and_then(|slot| slot.event(&prompt, settings.flow_mode));
+    Opening {
+        label,
+        kept: KeptMessage::User { content: prompt, image_attachments: images },
+        rows: event.map(|event| Row::PolicyEvent(Box::new(event))).into_iter().collect(),
+    }
 }
 
 fn has_prompt(args: &AgentExecArgs) -> bool {

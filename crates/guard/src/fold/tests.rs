@@ -93,11 +93,75 @@ fn nothing_is_lost_where_chunks_and_steps_meet() {
     }
 }
 
+/// Parts of texts in many scripts, with what folds to nothing, to one character and to several.
+const MIXED: &[&str] = &[
+    "a",
+    " ",
+    "words of ASCII, long enough for a copy of their own ",
+    "é",
+    "ñ",
+    "я",
+    "ет",
+    "ا",
+    "می\u{200c}خ",
+    "\u{5d0}",
+    "漢",
+    "字",
+    "，",
+    "。",
+    "かな",
+    "カノニ",
+    "\u{3099}",
+    "한",
+    "글",
+    "कि",
+    "ा",
+    "ก็",
+    "\u{301}",
+    "\u{200b}",
+    "\u{200d}",
+    "½",
+    "㏂",
+    "℀",
+    "ﬃ",
+    "ａ",
+    "ⓘ",
+    "“",
+    "—",
+    "👍",
+    "🏽",
+    "👩\u{200d}💻",
+    "❤\u{fe0f}",
+    "𝐢",
+    "🅘",
+    "🇩",
+    "\u{e0041}",
+    "\u{10ffff}",
+];
+
 proptest! {
     #[test]
     fn folding_in_chunks_is_folding_by_the_table(text in "([ -~éïя漢ا㏂\u{200d}\u{301}👍𝐢]|\\PC){0,700}") {
         let folded = Folded::new(&text);
         prop_assert_eq!(folded.text(), by_table(&text));
+    }
+
+    #[test]
+    fn mixed_scripts_fold_as_the_table_says(
+        parts in prop::collection::vec(prop::sample::select(MIXED), 0..120),
+        lead in 0..70_usize,
+    ) {
+        let text = format!("{}{}", "-".repeat(lead), parts.concat());
+        let folded = Folded::new(&text);
+        let expected = by_table(&text);
+        prop_assert_eq!(folded.text(), &expected);
+        let mut end = 0;
+        for (at, character) in text.char_indices() {
+            let start = end;
+            end += by_table(character.encode_utf8(&mut [0; 4])).len();
+            let back = folded.to_original(Span::new(start, end));
+            prop_assert!(start == end || back == Span::new(at, at + character.len_utf8()), "{} in {:?}", at, text);
+        }
     }
 
     #[test]

@@ -82,7 +82,10 @@ pub(super) fn compose(source: &Source<'_>, mut each: impl FnMut(Payload)) {
     if bytes.is_ascii() {
         return;
     }
-    for mark in ["\u{3099}", "\u{309a}", "\u{1106}", "\u{110b}", "\u{110c}"] {
+    // Every search is a pass over the text, so that the letters of Korean are looked for together first.
+    let letters = memchr::memmem::find(bytes, &[0xe1, 0x84]).is_some();
+    let marks = ["\u{3099}", "\u{309a}", "\u{1106}", "\u{110b}", "\u{110c}"];
+    for mark in marks.into_iter().take(if letters { 5 } else { 2 }) {
         let mut done = 0;
         for at in memchr::memmem::find_iter(bytes, mark) {
             if at >= done {

@@ -80,7 +80,7 @@ impl<'text> Source<'text> {
         let start = (0..=from).rev().find(|at| !inside(at)).unwrap_or_default();
         let end = (bytes.len().min(to.max(start + size))..bytes.len()).find(|at| !inside(at));
         let part = bytes.get(start..end.unwrap_or(bytes.len())).unwrap_or_default();
-        let part = Part { text: std::str::from_utf8(part).unwrap_or_default(), start };
+        let part = Part { text: simdutf8::basic::from_utf8(part).unwrap_or_default(), start };
         self.last.set(part);
         part
     }

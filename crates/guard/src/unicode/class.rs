@@ -175,7 +175,7 @@ impl Class {
     }
 
     /// Whether marks behind it go on it, rather than on what stands in front of it once it is gone.
-    fn carries_marks(self) -> bool {
+    pub(super) fn carries_marks(self) -> bool {
         match self {
             Self::Plain | Self::Disguised(_) | Self::Dependent(Dependent::BrailleBlank) => true,
             Self::Mark | Self::Banned(_) | Self::Dependent(_) => false,
@@ -236,6 +236,24 @@ impl<'t> Finder<'t> {
         joins
     }
 
+    /// Goes on over what makes pictures at `at` where it is certain to stay: the joiner between two pictographs, and the
+    /// selector behind a symbol, unless another selector or a joiner follows. Text full of emoji has little else.
+    fn skip_emoji(&mut self) -> bool {
+        let bytes = self.text.as_bytes();
+        let before = bytes.get(self.from..self.at).unwrap_or_default();
+        let stays = match bytes.get(self.at..).unwrap_or_default() {
+            [0xe2, 0x80, 0x8d, 0xf0, 0x9f, 0x8c..0xac, ..] => {
+                matches!(before, [.., 0xf0, 0x9f, 0x8c..0xac, _])
+            }
+            [0xef, 0xb8, 0x8f] | [0xef, 0xb8, 0x8f, 0..0x80 | 0xf0, ..] => {
+                matches!(before, [.., 0xe2, 0x98..0x9f, _])
+            }
+            _ => false,
+        };
+        self.at += if stays { 3 } else { 0 };
+        stays
+    }
+
     /// Goes on over letters and marks of the scripts of India and Southeast Asia, and single spaces between them, as long
     /// as there are not too many marks; whether there were any.
     fn skip_letters(&mut self) -> bool {
@@ -263,7 +281,7 @@ impl<'t> Finder<'t> {
             let skipped = plain_length(self.text.as_bytes().get(self.at..)?);
             self.marks = if skipped > 0 { 0 } else { self.marks };
             self.at += skipped;
-            if self.skip_letters() || self.skip_joiner() {
+            if self.skip_letters() || self.skip_joiner() || self.skip_emoji() {
                 continue;
             }
             let character = self.text.get(self.at..)?.chars().next()?;

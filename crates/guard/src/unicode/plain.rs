@@ -86,6 +86,7 @@ fn is_plain_symbol(second: u8, third: u8) -> bool {
         | (second == 0x82)
         | within(second, 0x86, 0x91)
         | within(second, 0x94, 0x9f)
+        | within(second, 0xac, 0xaf)
 }
 
 /// Punctuation of East Asia, hiragana, katakana.

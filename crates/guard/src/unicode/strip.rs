@@ -52,7 +52,7 @@ pub(super) fn strip(text: &str, beginning: Beginning, pass: &mut Pass<'_>) -> Re
 
 /// What stands in front of an invisible character, as far as this pass knows what becomes of it.
 #[derive(Debug, Default)]
-struct Company {
+pub(super) struct Company {
     /// Where what was taken out last ends.
     gone: usize,
     /// Where the last selector ends that is certain to stay.
@@ -62,7 +62,7 @@ struct Company {
 impl Company {
     /// Whether the second pass is certain to leave `found` where it is, because of the characters right before and behind
     /// it, which stay as well. In text full of emoji, or in Persian, that saves the second pass.
-    fn suits(&mut self, text: &str, found: Found) -> bool {
+    pub(super) fn suits(&mut self, text: &str, found: Found) -> bool {
         let end = found.at + found.character.len_utf8();
         let before = text.get(..found.at).and_then(|lead| lead.chars().next_back());
         let Some(before) = before.filter(|before| found.at - before.len_utf8() >= self.gone) else {

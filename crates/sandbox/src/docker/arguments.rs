@@ -71,10 +71,25 @@ pub(super) struct Bind<'a> {
 
 /// The arguments of `docker` that make and run the container, attached to our pipes.
 pub(super) fn run(container: &Container<'_>) -> Result<Vec<String>, SandboxError> {
+    make("run", &["--sig-proxy=false"], container)
+}
+
+/// The arguments of `docker` that make the container and do not start it.
+pub(super) fn create(container: &Container<'_>) -> Result<Vec<String>, SandboxError> {
+    make("create", &[], container)
+}
+
+/// The arguments of `docker` that start such a container, attached to our pipes.
+pub(super) fn start(name: &str) -> Vec<String> {
+    ["start", "--attach", "--interactive", name].map(str::to_owned).into()
+}
+
+fn make(verb: &str, options: &[&str], container: &Container<'_>) -> Result<Vec<String>, SandboxError> {
     let mut words: Vec<String> = Vec::new();
     let mut add = |parts: &[&str]| words.extend(parts.iter().map(|part| (*part).to_owned()));
     // Attached and removed with its end. Frames are nothing to keep in a log, and no image is fetched behind our back.
-    add(&["run", "--interactive", "--rm", "--pull", "never", "--log-driver", "none", "--sig-proxy=false"]);
+    add(&[verb, "--interactive", "--rm", "--pull", "never", "--log-driver", "none"]);
+    add(options);
     add(&["--name", container.name, "--hostname", "sandbox"]);
     for (name, value) in &container.labels {
         add(&["--label", &format!("{name}={value}")]);

@@ -1,8 +1,10 @@
 //! What an operator decides about the engine and its containers.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::arguments::ContainerUser;
+use super::hook::ContainerHook;
 
 /// Which engine, which image, and how sessions without restrictions are connected.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct DockerConfig {
     pub state_dir: PathBuf,
     /// Where decisions about connections are written, one JSON object a line.
     pub egress_log: Option<PathBuf>,
+    /// Who is told about containers.
+    pub hook: Option<Arc<dyn ContainerHook>>,
 }
 
 impl DockerConfig {
@@ -37,6 +41,7 @@ impl DockerConfig {
             user: None,
             state_dir: state_dir.into(),
             egress_log: None,
+            hook: None,
         }
     }
 }

@@ -11,7 +11,9 @@ use tokio::process::Child;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::arguments;
 use super::client::{Client, one_line};
+use super::hook::ContainerHook;
 use super::network::WayOut;
 use crate::error::SandboxError;
 use crate::mux::{Incoming, Mux, MuxStream, Opened, Side, WeakMux};
@@ -47,6 +49,32 @@ pub(super) struct Container {
     overlaps: AtomicU32,
     way_out: Option<WayOut>,
     ports: Vec<u32>,
+    watched: Option<Watched>,
+}
+
+/// Somebody who is told about the container, and by which name.
+#[derive(Debug)]
+struct Watched {
+    hook: Arc<dyn ContainerHook>,
+    container_id: String,
+}
+
+impl Watched {
+    /// Makes a container that does not run yet, and tells of it.
+    async fn make(
+        client: &Client,
+        name: &str,
+        arguments: &[String],
+        hook: &Arc<dyn ContainerHook>,
+    ) -> Result<Self, SandboxError> {
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let container_id = client.ask(&words).await?;
+        if let Err(refusal) = hook.created(&container_id) {
+            remove(client, name).await;
+            return Err(SandboxError::NotPrepared(refusal));
+        }
+        Ok(Self { hook: Arc::clone(hook), container_id })
+    }
 }
 
 /// Who hears about which command.
@@ -60,16 +88,24 @@ impl Commands {
 }
 
 impl Container {
-    /// Makes the container and waits until its process 1 is locked in.
+    /// Makes the container and waits until its process 1 is locked in. With a `hook` it is made first and started then.
     pub(super) async fn start(
         client: &Client,
         name: &str,
-        arguments: &[String],
+        described: &arguments::Container<'_>,
+        hook: Option<&Arc<dyn ContainerHook>>,
         mut plan: Plan,
         way_out: Option<WayOut>,
     ) -> Result<Self, SandboxError> {
         plan.listeners = way_out.iter().flat_map(WayOut::listeners).collect();
-        let mut attached = client.start(arguments)?;
+        let (watched, words) = match hook {
+            None => (None, arguments::run(described)?),
+            Some(hook) => {
+                let watched = Watched::make(client, name, &arguments::create(described)?, hook).await?;
+                (Some(watched), arguments::start(name))
+            }
+        };
+        let mut attached = client.start(&words)?;
         let pipes = attached.stdin.take().zip(attached.stdout.take()).zip(attached.stderr.take());
         let Some(((stdin, stdout), stderr)) = pipes else {
             return Err(SandboxError::Lifecycle("the client has no pipes".to_owned()));
@@ -96,6 +132,7 @@ impl Container {
             overlaps: AtomicU32::new(0),
             way_out,
             ports: Vec::new(),
+            watched,
         };
         container.send(&Inward::Go { plan })?;
         let answer = match timeout(START, ready).await {
@@ -115,6 +152,10 @@ impl Container {
             }
         };
         container.end().await;
+        if hook.is_some() {
+            // One that never started is not removed with its end.
+            remove(client, name).await;
+        }
         Err(SandboxError::Lifecycle(answer))
     }
 
@@ -199,6 +240,9 @@ impl Container {
         let Some(mut attached) = attached else { return };
         if timeout(END, attached.wait()).await.is_err() {
             remove(&self.client, &self.name).await;
+        }
+        if let Some(Watched { hook, container_id }) = &self.watched {
+            hook.ended(container_id);
         }
     }
 }

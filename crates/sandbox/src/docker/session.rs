@@ -92,11 +92,12 @@ impl Session {
         self.record.container = format!("fullsend-{}-{}", self.record.id, short(&Uuid::new_v4()));
         self.record.owner = Owner::this_process();
         self.place.write(&self.record)?;
-        let arguments = arguments::run(&self.container_for(shared, &layout))?;
+        let described = self.container_for(shared, &layout);
         let plan = self.plan(shared, &layout);
         let way_out = WayOut::start(&self.record.spec, &shared.config, &self.record.id)?;
         let name = &self.record.container;
-        let started = Container::start(&shared.client, name, &arguments, plan, way_out).await?;
+        let hook = shared.config.hook.as_ref();
+        let started = Container::start(&shared.client, name, &described, hook, plan, way_out).await?;
         let container = Arc::new(started);
         self.shown = layout.into_shown();
         self.container = Some(Arc::clone(&container));

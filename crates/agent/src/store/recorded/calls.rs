@@ -113,6 +113,7 @@ impl Asked {
             | Row::Message { .. }
             | Row::Opened
             | Row::ModelAttempt { .. }
+            | Row::PolicySnapshot { .. }
             | Row::Usage { .. }
             | Row::Hidden { .. }
             | Row::Inspected { .. }

@@ -71,6 +71,8 @@ impl RecordedSettings {
             }
         }
         found.same("structuredResult", &self.structured_result, &asked.structured_result);
+        found.same("promptSlot", &self.provenance.prompt_slot, &asked.provenance.prompt_slot);
+        found.same("runManifest", &self.provenance.run_manifest, &asked.provenance.run_manifest);
         let start_dir = self.start_dir.clone();
         if found.0.is_empty() {
             Ok(Self { start_dir, ..asked.clone() })

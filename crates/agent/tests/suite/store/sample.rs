@@ -6,10 +6,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use fullsend_agent::Effect;
 use fullsend_agent::gate::{FlowMode, PromptRole, Verdict};
+use fullsend_agent::mode::ModeSource;
+use fullsend_agent::slot::PromptSlot;
 use fullsend_agent::store::{
     CallFinished, EndStatus, Ending, EventSeverity, Execution, FailureKind, FailureRecord, KeptMessage,
-    MountAccess, PolicyDecision, PolicyEvent, RecordedGateway, RecordedLimits, RecordedMount, RecordedResult,
-    RecordedRoot, RecordedSandbox, RecordedSettings, Row, RunStore, TerminalReason, ToolResultRef,
+    MountAccess, PolicyDecision, PolicyEvent, Provenance, RecordedGateway, RecordedLimits, RecordedManifest,
+    RecordedMount, RecordedResult, RecordedRoot, RecordedSandbox, RecordedSettings, Row, RunStore,
+    TerminalReason, ToolAllowance, ToolResultRef,
 };
 use fullsend_flow::{Label, LabelId, LabelTable};
 use fullsend_guard::Clock;
@@ -97,6 +100,20 @@ pub(crate) fn settings() -> RecordedSettings {
             path: "/home/dev/project/result.json".into(),
             schema_digest: Some("sha256:2".to_owned()),
         }),
+        provenance: Provenance {
+            mode_source: ModeSource::RunManifest,
+            tool_allowance: ToolAllowance::Restricted,
+            prompt_slot: Some(PromptSlot::made_here(
+                "cli",
+                PromptRole::DirectCommand,
+                "/home/dev/project",
+                Map::from_iter([("type".to_owned(), "fullsend.cli-input".into())]),
+            )),
+            run_manifest: Some(RecordedManifest {
+                path: "/home/dev/manifest.json".into(),
+                digest: "sha256:3".to_owned(),
+            }),
+        },
     }
 }
 

@@ -11,8 +11,11 @@ use fullsend_agent::budget::Limits;
 use fullsend_agent::engine::Opening;
 use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
-use fullsend_agent::gate::PromptRole;
+use fullsend_agent::gate::{FlowMode, PromptRole};
+use fullsend_agent::manifest::RUN_MANIFEST_FILE;
 use fullsend_agent::prompt::{PromptParts, system_prompt};
+use fullsend_agent::report::PolicySnapshot;
+use fullsend_agent::sidecar::{RunFacts, Sidecars};
 use fullsend_agent::sources::Sources;
 use fullsend_agent::store::{
     ImageAttachment, KeptMessage, MountAccess, Recorded, RecordedGateway, RecordedLimits, RecordedMount,
@@ -31,7 +34,7 @@ use fullsend_fetch::get::visit::{PlainHttp, VisitRules, Visitor};
 use fullsend_flow::Label;
 use fullsend_guard::SystemClock;
 use fullsend_origin::Sha256Digest;
-use fullsend_sandbox::{DockerBackend, DockerConfig, NetworkPolicy, SandboxBackend};
+use fullsend_sandbox::{ContainerHook, DockerBackend, DockerConfig, NetworkPolicy, SandboxBackend};
 use fullsend_skills::record::ActivationSource;
 use fullsend_skills::{Registry, SkillRoot, preload_message};
 
@@ -123,6 +126,7 @@ impl Scene {
             wanted.runtime.is_none() || wanted.image.is_some(),
             Advice::new("a runtime of containers needs an image", "name one with `--sandbox-image`")
         );
+        wanted.sidecars.keep_out_of(workspace.mounts().iter().map(|mount| mount.host()))?;
         // Links that lead there before the agent makes some are the operator's.
         if let Some((path, _)) = wanted.structured.as_mut().filter(|_| recorded.is_none()) {
             let told = || format!("the structured result `{}` cannot be used", path.display());
@@ -148,8 +152,18 @@ impl Scene {
         self.workspace.clone()
     }
 
-    /// Keeps the schema of the result, so that the run can be gone on with.
-    pub(super) fn keep_schema(&self, store: &RunStore) -> Result<()> {
+    /// What the run is judged by.
+    pub(super) fn policy(&self) -> PolicySnapshot<'_> {
+        let (settings, manifest) = (&self.settings, self.wanted.manifest.as_ref());
+        let sidecars = self.wanted.sidecars.is_wired();
+        PolicySnapshot { settings, manifest, resumed: self.resumed, sidecars }
+    }
+
+    /// Keeps the manifest of the run and the schema of the result, so that the run can be gone on with.
+    pub(super) fn keep_documents(&self, store: &RunStore) -> Result<()> {
+        if let Some(manifest) = &self.wanted.manifest {
+            store.write_artifact(RUN_MANIFEST_FILE, manifest.document())?;
+        }
         if let Some((_, schema)) = &self.wanted.structured {
             store.write_artifact(SCHEMA, schema)?;
         }
@@ -213,8 +227,12 @@ impl Scene {
     pub(super) async fn start(&self, store: &RunStore, recorded: Option<&Recorded>) -> Result<Started> {
         let start_dir = recorded.map_or(&self.settings.start_dir, |recorded| &recorded.current_dir);
         let current_dir = CurrentDir::new(SandboxPath::absolute(start_dir)?);
-        let (backend, sources) = (self.backend().await?, self.sources.clone());
-        let execution = Execution::covering(backend, self.session(), sources, self.artifact_root.clone());
+        let sidecars = self.sidecars(store)?;
+        let backend = self.backend(sidecars.clone()).await?;
+        // Whoever switches the rules off means all of them.
+        let covered = (self.settings.flow_mode != FlowMode::Disabled)
+            .then(|| (self.sources.clone(), self.artifact_root.clone()));
+        let execution = Execution::covering(backend, self.session(), covered, sidecars);
         let structured = self.structured()?;
         let active = recorded.into_iter().flat_map(|recorded| &recorded.skill_activations);
         let active: BTreeSet<String> =
@@ -241,7 +259,26 @@ impl Scene {
         chosen.iter().map(|skill| skill.name().to_owned()).collect()
     }
 
-    async fn backend(&self) -> Result<Arc<dyn SandboxBackend>> {
+    /// The files beside the container, if a runtime is to be told of commands.
+    fn sidecars(&self, store: &RunStore) -> Result<Option<Arc<Sidecars>>> {
+        let dirs = &self.wanted.sidecars;
+        if !dirs.is_wired() {
+            return Ok(None);
+        }
+        let slot = self.settings.provenance.prompt_slot.as_ref();
+        let role = self.settings.prompt_role;
+        let facts = RunFacts {
+            run_id: store.run_id().clone(),
+            mode: self.settings.flow_mode,
+            prompt_slot: slot.cloned(),
+            influence: slot.map(|slot| slot.influence(role, self.wanted.manifest.as_ref())),
+            manifest: self.policy().run_manifest(),
+        };
+        let (contexts, results) = (dirs.contexts.clone(), dirs.results.clone());
+        Ok(Some(Arc::new(Sidecars::new(contexts, results, facts, Arc::new(SystemClock))?)))
+    }
+
+    async fn backend(&self, sidecars: Option<Arc<Sidecars>>) -> Result<Arc<dyn SandboxBackend>> {
         let Some(image) = &self.wanted.image else {
             let local = backend::local(None)?;
             // What a command of a killed process still does must not go on beside this run.
@@ -252,7 +289,8 @@ impl Scene {
             return Ok(Arc::new(local));
         };
         let usual = DockerConfig::new(image, backend::state_directory("docker")?);
-        let config = DockerConfig { runtime: self.wanted.runtime.clone(), ..usual };
+        let hook = sidecars.map(|sidecars| sidecars as Arc<dyn ContainerHook>);
+        let config = DockerConfig { runtime: self.wanted.runtime.clone(), hook, ..usual };
         let docker = DockerBackend::connect(config).await?;
         let swept = docker.sweep().await;
         if self.resumed {
@@ -478,6 +516,7 @@ fn settings_of(
             path: path.clone(),
             schema_digest: Some(format!("sha256:{}", Sha256Digest::of(schema.to_string().as_bytes()))),
         }),
+        provenance: wanted.provenance.clone(),
     })
 }
 

@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use fullsend_agent::gate::{FlowMode, PromptRole};
-use fullsend_agent::store::{MountAccess, RecordedSettings, RunStore};
+use fullsend_agent::manifest::RunManifest;
+use fullsend_agent::store::{MountAccess, Provenance, RecordedSettings, RunStore};
 use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
 use fullsend_skills::AllowedScript;
 use serde_json::Value;
 
+use super::decided::Decided;
+use super::mediation::SidecarDirs;
 use super::{absolute, flow_policy};
-use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, PromptRoleName, TOOLS};
+use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, TOOLS};
 use crate::environment;
 use crate::output::{Advice, Output};
 
@@ -33,11 +36,14 @@ pub(super) struct Wanted {
     pub(super) artifact_root: PathBuf,
     pub(super) image: Option<String>,
     pub(super) runtime: Option<String>,
+    pub(super) sidecars: SidecarDirs,
     pub(super) hosts: BTreeSet<String>,
     pub(super) tools: BTreeSet<String>,
     pub(super) scripts: Vec<AllowedScript>,
     pub(super) mode: FlowMode,
     pub(super) role: PromptRole,
+    pub(super) provenance: Provenance,
+    pub(super) manifest: Option<RunManifest>,
     pub(super) policy: fullsend_flow::Policy,
     pub(super) skills_roots: Vec<PathBuf>,
     pub(super) preload: Vec<String>,
@@ -49,7 +55,12 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// What the command line and the environment ask for.
-    pub(super) fn of(args: &AgentExecArgs, current: &Path, output: &mut Output) -> Result<Self> {
+    pub(super) fn of(
+        args: &AgentExecArgs,
+        prompt: &str,
+        current: &Path,
+        output: &mut Output,
+    ) -> Result<Self> {
         let place = &args.place;
         let workspace = absolute(place.workspace.as_deref().unwrap_or(Path::new(".")), current);
         let workspace = workspace
@@ -60,6 +71,9 @@ impl Wanted {
         let option = |given: &Option<String>, name: &str| {
             given.clone().or_else(|| environment::agent_option(name).map(|(_, value)| value))
         };
+        let decided = Decided::of(args, prompt, &workspace, current)?;
+        let image = option(&place.sandbox_image, "SANDBOX_IMAGE");
+        let sidecars = SidecarDirs::of(place, decided.mode, image.as_deref(), current)?;
         let mut skills = args.skills.skill.clone();
         skills.retain(|name| !name.trim().is_empty());
         Ok(Self {
@@ -67,7 +81,8 @@ impl Wanted {
             cwd: place.cwd.clone(),
             focus: place.focus_root.clone(),
             mounts,
-            image: option(&place.sandbox_image, "SANDBOX_IMAGE"),
+            image,
+            sidecars,
             runtime: option(&place.sandbox_docker_runtime, "SANDBOX_DOCKER_RUNTIME"),
             hosts: place.allow_host.iter().cloned().collect(),
             tools: tools_of(args),
@@ -77,8 +92,10 @@ impl Wanted {
                 .iter()
                 .map(|text| text.parse())
                 .collect::<Result<_, _>>()?,
-            mode: mode_of(args)?,
-            role: role_of(args.prompt_slot_role),
+            mode: decided.mode,
+            role: decided.role,
+            provenance: decided.provenance,
+            manifest: decided.manifest,
             policy: flow_policy::asked(args, current, output)?.unwrap_or_default(),
             skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
             preload: skills,
@@ -93,6 +110,7 @@ impl Wanted {
     /// What is on record of a run, or what is asked for in its place: whether that is more is looked at later.
     pub(super) fn on_record(
         args: &AgentExecArgs,
+        more: Option<&str>,
         recorded: &RecordedSettings,
         store: &RunStore,
         current: &Path,
@@ -130,20 +148,24 @@ impl Wanted {
             if asked.is_empty() { recorded.clone() } else { asked.iter().cloned().collect() }
         };
         let artifact_root = store.run_dir().parent().unwrap_or(Path::new("/")).to_owned();
-        let asked_mode = args.permission.cfc_enforcement_mode.as_deref().map(parse_mode).transpose()?;
+        let decided = Decided::on_record(args, more, recorded, store)?;
+        let image = place.sandbox_image.clone().or_else(|| recorded.sandbox.image.clone());
         Ok(Self {
             workspace,
             cwd: None,
             focus: None,
             mounts: if asked_mounts.is_empty() { mounts.collect::<Result<_>>()? } else { asked_mounts },
             artifact_root,
-            image: place.sandbox_image.clone().or_else(|| recorded.sandbox.image.clone()),
+            sidecars: SidecarDirs::of(place, decided.mode, image.as_deref(), current)?,
+            image,
             runtime: place.sandbox_docker_runtime.clone().or_else(|| recorded.sandbox.runtime.clone()),
             hosts: asked_or(&place.allow_host, &recorded.sandbox.network_hosts),
             tools: asked_or(&args.permission.allow_tool, &recorded.tools),
             scripts,
-            mode: asked_mode.unwrap_or(recorded.flow_mode),
-            role: recorded.prompt_role,
+            mode: decided.mode,
+            role: decided.role,
+            provenance: decided.provenance,
+            manifest: decided.manifest,
             policy: flow_policy::asked(args, current, output)?
                 .unwrap_or_else(|| recorded.flow_policy.clone()),
             skills_roots,
@@ -178,34 +200,6 @@ fn tools_of(args: &AgentExecArgs) -> BTreeSet<String> {
         return usual.map(str::to_owned).collect();
     }
     given.iter().cloned().collect()
-}
-
-fn role_of(name: PromptRoleName) -> PromptRole {
-    match name {
-        PromptRoleName::DirectCommand => PromptRole::DirectCommand,
-        PromptRoleName::Context => PromptRole::Context,
-        PromptRoleName::Quote => PromptRole::Quote,
-    }
-}
-
-fn mode_of(args: &AgentExecArgs) -> Result<FlowMode> {
-    let of_environment = || {
-        let (_, value) = environment::agent_option("CFC_ENFORCEMENT_MODE").or_else(environment::cfc_mode)?;
-        Some(value)
-    };
-    let mode = args.permission.cfc_enforcement_mode.clone().or_else(of_environment);
-    mode.as_deref().map_or(Ok(FlowMode::default()), parse_mode)
-}
-
-fn parse_mode(text: &str) -> Result<FlowMode> {
-    let known = FlowMode::ALL.into_iter().find(|mode| mode.as_str() == text);
-    let names: Vec<&str> = FlowMode::ALL.into_iter().map(FlowMode::as_str).collect();
-    Ok(known.ok_or_else(|| {
-        Advice::new(
-            format!("`{text}` is no mode of information flow"),
-            format!("use one of {}", names.join(", ")),
-        )
-    })?)
 }
 
 fn structured_of(args: &AgentExecArgs, workspace: &Path, current: &Path) -> Result<Option<(PathBuf, Value)>> {

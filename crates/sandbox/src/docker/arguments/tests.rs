@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{Bind, Container, ContainerUser, Limits, mount, run};
+use super::{Bind, Container, ContainerUser, Limits, create, mount, run, start};
 
 fn container<'a>() -> Container<'a> {
     Container {
@@ -32,6 +32,17 @@ fn every_restriction_is_on_the_command_line() {
         --mount type=bind,src=/host/w,dst=/work \
         --workdir / --entrypoint /.fullsend/init image:tag container";
     assert_eq!(words, expected);
+}
+
+#[test]
+fn a_container_that_is_started_later_is_made_the_same() {
+    let (ran, made) = (run(&container()).unwrap(), create(&container()).unwrap());
+    let options = |words: &[String]| {
+        words.iter().skip(1).filter(|word| *word != "--sig-proxy=false").cloned().collect()
+    };
+    let (ran_with, made_with): (Vec<String>, Vec<String>) = (options(&ran), options(&made));
+    assert_eq!((ran_with, made.first().map(String::as_str)), (made_with, Some("create")));
+    assert_eq!(start("x"), ["start", "--attach", "--interactive", "x"]);
 }
 
 #[test]
