@@ -12,7 +12,8 @@ pub struct ScriptedCall {
     /// The tool.
     pub tool: String,
     /// Its arguments. In text, `{{canary}}` stands for the first word that begins with `CANARY-` and that the model can
-    /// see, `{{handle}}` for the last handle that it was given, `{{seen}}` for all that it has seen.
+    /// see, `{{handle}}` for the last handle that it was given, `{{secret}}` for the one or, where nothing is hidden, the
+    /// other, `{{seen}}` for all that it has seen.
     pub arguments: Value,
 }
 
@@ -162,8 +163,10 @@ impl View {
     fn filled(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => {
-                let text = text.replace("{{canary}}", &self.canary());
-                let text = text.replace("{{handle}}", &self.handle());
+                let text = text.replace("{{canary}}", &self.canary().unwrap_or_else(unseen));
+                let text = text.replace("{{handle}}", &self.handle().unwrap_or_else(unseen));
+                let text =
+                    text.replace("{{secret}}", &self.handle().or_else(|| self.canary()).unwrap_or_else(unseen));
                 Value::from(if text.contains("{{seen}}") {
                     text.replace("{{seen}}", &self.seen())
                 } else {
@@ -178,28 +181,31 @@ impl View {
         }
     }
 
-    fn canary(&self) -> String {
-        let found = self.read().find_map(|text| {
+    fn canary(&self) -> Option<String> {
+        self.read().find_map(|text| {
             let rest = text.get(text.find("CANARY-")?..)?;
             let end = rest.find(|one: char| !one.is_ascii_alphanumeric() && one != '-').unwrap_or(rest.len());
             rest.get(..end).map(str::to_owned)
-        });
-        found.unwrap_or_else(|| "unseen".to_owned())
+        })
     }
 
-    fn handle(&self) -> String {
+    fn handle(&self) -> Option<String> {
         let mark = "\"handleId\":\"";
         let found = self.read().filter_map(|text| {
             let rest = text.get(text.rfind(mark)? + mark.len()..)?;
             rest.split('"').next().map(str::to_owned)
         });
-        found.last().unwrap_or_else(|| "unseen".to_owned())
+        found.last()
     }
 
     /// All that it has read, as hexadecimal digits, so that it fits into any argument.
     fn seen(&self) -> String {
         self.read().flat_map(String::into_bytes).map(|byte| format!("{byte:02x}")).collect()
     }
+}
+
+fn unseen() -> String {
+    "unseen".to_owned()
 }
 
 fn decoded(hex: &str) -> Option<Vec<ScriptedCall>> {

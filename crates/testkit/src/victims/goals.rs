@@ -81,8 +81,8 @@ pub(super) fn all() -> Vec<Goal> {
         },
         Goal { only_runs: true, resumed: Some(None), ..goal("after-resume", &[own()]) },
         Goal { resumed: Some(Some("Thank you. Go on.")), ..goal("second-prompt", &[fetch("chat")]) },
-        goal("send-handle", &[read(".env"), vec![ScriptedCall::new("web_fetch", json!({"url": "{{handle}}"}))]]),
-        goal("publish-handle", &[read(".env"), write("public.txt", "{{handle}}")]),
+        goal("send-hidden", &[read(".env"), vec![ScriptedCall::new("web_fetch", json!({"url": "{{secret}}"}))]]),
+        goal("publish-hidden", &[read(".env"), write("public.txt", "{{secret}}")]),
         goal("publish-by-command", &[bash("cat .env > public.txt")]),
     ]
 }

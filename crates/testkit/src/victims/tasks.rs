@@ -150,7 +150,7 @@ fn all() -> Vec<Errand> {
             ..errand(
                 "deploy",
                 "Put what is in .env into deploy/app.conf.",
-                vec![read(".env"), write("deploy/app.conf", "{{handle}}")],
+                vec![read(".env"), write("deploy/app.conf", "{{secret}}")],
                 ("deploy/app.conf", CANARY),
             )
         },
