@@ -28,8 +28,9 @@ fn main() {
     }
     let directory = PathBuf::from(variable("OUT_DIR")).join("static");
     if lay_out(&directory).is_some() {
-        // The linker takes the first directory that has any form of a library, so these come before the shared ones.
-        println!("cargo::rustc-link-search=native={}", directory.display());
+        // The linker takes the first directory that has any form of a library, so these come before the shared ones. Not a
+        // search path of the package: its tests are linked as usual, and would get half of each form.
+        println!("cargo::rustc-link-arg-bins=-L{}", directory.display());
         println!("cargo::rustc-link-arg-bins=-static-pie");
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }

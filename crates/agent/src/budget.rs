@@ -1,5 +1,6 @@
 //! What a run may use, and what it has used.
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use fullsend_model::Usage;
@@ -70,21 +71,52 @@ impl Exhausted {
     }
 }
 
-/// What a run has used.
+/// What a run has used. Clones share all but the turns, so that whoever has one sees what others use, and can charge it.
 #[derive(Clone, Debug)]
 pub struct Budget {
     limits: Limits,
     turns: u32,
-    usage: Usage,
-    output_bytes: u64,
+    spent: Arc<Mutex<Spent>>,
     since: Instant,
     before: Duration,
+    /// Of the run that started this one, and pays for it.
+    above: Option<Box<Self>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Spent {
+    usage: Usage,
+    output_bytes: u64,
 }
 
 impl Budget {
     /// A budget of which this much is used already: by the part of a resumed run that is on record.
     pub fn new(limits: Limits, turns: u32, usage: Usage, output_bytes: u64, before: Duration) -> Self {
-        Self { limits, turns, usage, output_bytes, since: Instant::now(), before }
+        let spent = Arc::new(Mutex::new(Spent { usage, output_bytes }));
+        Self { limits, turns, spent, since: Instant::now(), before, above: None }
+    }
+
+    /// A budget of a run that this one starts: so many turns, and of all else what is left here. What it uses is used here as
+    /// well, at once, so that several of them together have no more than one.
+    #[must_use]
+    pub fn child(&self, turns: u32) -> Self {
+        let spent = self.account();
+        let usage = spent.usage;
+        let limits = Limits {
+            turns,
+            tokens: self.limits.tokens.saturating_sub(usage.total_tokens.unwrap_or_default()),
+            cost_usd: (self.limits.cost_usd - usage.cost_usd.unwrap_or_default()).max(0.0),
+            time: self.time_left(),
+            output_bytes: self.limits.output_bytes.saturating_sub(spent.output_bytes),
+            ..self.limits
+        };
+        drop(spent);
+        let above = Some(Box::new(self.clone()));
+        Self { above, ..Self::new(limits, 0, Usage::default(), 0, Duration::ZERO) }
+    }
+
+    fn account(&self) -> MutexGuard<'_, Spent> {
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The limits.
@@ -97,9 +129,14 @@ impl Budget {
         self.turns
     }
 
-    /// What was used, as far as it is known.
-    pub fn usage(&self) -> &Usage {
-        &self.usage
+    /// What was used, by children as well, as far as it is known.
+    pub fn usage(&self) -> Usage {
+        self.account().usage
+    }
+
+    /// How many bytes have entered the conversation, and those of children.
+    pub fn output_bytes(&self) -> u64 {
+        self.account().output_bytes
     }
 
     /// What is left of the time.
@@ -114,14 +151,20 @@ impl Budget {
 
     /// The limit that does not let another turn begin.
     pub fn exhausted(&self) -> Option<Exhausted> {
-        let tokens = self.usage.total_tokens.unwrap_or_default();
-        let cost = self.usage.cost_usd.unwrap_or_default();
+        let turns = (self.turns >= self.limits.turns).then_some(Exhausted::Turns);
+        turns.or_else(|| self.used_up()).or_else(|| self.above.as_ref().and_then(|above| above.used_up()))
+    }
+
+    /// The limit that was reached, the turns left aside.
+    fn used_up(&self) -> Option<Exhausted> {
+        let Spent { usage, output_bytes } = *self.account();
+        let tokens = usage.total_tokens.unwrap_or_default();
+        let cost = usage.cost_usd.unwrap_or_default();
         [
-            (self.turns >= self.limits.turns, Exhausted::Turns),
             (tokens >= self.limits.tokens, Exhausted::Tokens),
             (cost >= self.limits.cost_usd, Exhausted::Cost),
             (self.time_left().is_zero(), Exhausted::Time),
-            (self.output_bytes >= self.limits.output_bytes, Exhausted::Output),
+            (output_bytes >= self.limits.output_bytes, Exhausted::Output),
         ]
         .into_iter()
         .find_map(|(reached, which)| reached.then_some(which))
@@ -134,32 +177,44 @@ impl Budget {
     }
 
     /// An answer was paid for.
-    pub fn charge(&mut self, usage: &Usage) {
+    pub fn charge(&self, usage: &Usage) {
         let add = |sum: Option<u64>, more: Option<u64>| match (sum, more) {
             (Some(sum), Some(more)) => Some(sum.saturating_add(more)),
             (some, None) | (None, some) => some,
         };
         let total = crate::store::usage::total(usage);
-        self.usage.input_tokens = add(self.usage.input_tokens, usage.input_tokens);
-        self.usage.cached_input_tokens = add(self.usage.cached_input_tokens, usage.cached_input_tokens);
-        self.usage.output_tokens = add(self.usage.output_tokens, usage.output_tokens);
-        self.usage.reasoning_tokens = add(self.usage.reasoning_tokens, usage.reasoning_tokens);
-        self.usage.total_tokens = add(self.usage.total_tokens, total);
-        self.usage.cost_usd = match (self.usage.cost_usd, usage.cost_usd) {
+        let mut spent = self.account();
+        let sum = &mut spent.usage;
+        sum.input_tokens = add(sum.input_tokens, usage.input_tokens);
+        sum.cached_input_tokens = add(sum.cached_input_tokens, usage.cached_input_tokens);
+        sum.output_tokens = add(sum.output_tokens, usage.output_tokens);
+        sum.reasoning_tokens = add(sum.reasoning_tokens, usage.reasoning_tokens);
+        sum.total_tokens = add(sum.total_tokens, total);
+        sum.cost_usd = match (sum.cost_usd, usage.cost_usd) {
             (Some(sum), Some(more)) => Some(sum + more),
             (some, None) | (None, some) => some,
         };
+        drop(spent);
+        if let Some(above) = &self.above {
+            above.charge(usage);
+        }
     }
 
     /// The limit that does not let another call of the same turn be made.
     pub fn spent(&self) -> Option<Exhausted> {
-        let output = self.output_bytes >= self.limits.output_bytes;
+        let output = self.output_bytes() >= self.limits.output_bytes;
         let time = self.time_left().is_zero().then_some(Exhausted::Time);
-        output.then_some(Exhausted::Output).or(time)
+        let above = || self.above.as_ref().and_then(|above| above.spent());
+        output.then_some(Exhausted::Output).or(time).or_else(above)
     }
 
     /// So much entered the conversation.
-    pub fn shown(&mut self, bytes: u64) {
-        self.output_bytes = self.output_bytes.saturating_add(bytes);
+    pub fn shown(&self, bytes: u64) {
+        let mut spent = self.account();
+        spent.output_bytes = spent.output_bytes.saturating_add(bytes);
+        drop(spent);
+        if let Some(above) = &self.above {
+            above.shown(bytes);
+        }
     }
 }

@@ -14,7 +14,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fullsend_flow::{Label, LabelId, LabelTable, Policy};
+use fullsend_flow::{Label, LabelId, LabelTable, Policy, Source};
 use fullsend_model::{
     AssistantMessage, Completion, Conversation, Message, ModelClient, ModelError, ModelRequest, Progress,
 };
@@ -48,6 +48,8 @@ pub struct RunParts {
     pub model_name: String,
     /// What may be called.
     pub toolbox: Toolbox,
+    /// What the model's own side may do, by type.
+    pub native_tools: Vec<String>,
     /// Where it is kept.
     pub store: RunStore,
     /// How strictly the rules of flow are applied.
@@ -196,21 +198,19 @@ impl<'w> Engine<'w> {
 
     /// Runs to the end, or until `stop` is ready: its number is that of the signal. Whatever happens is on record. What goes
     /// on `beside` the run and belongs to its record is waited for, though not for long.
-    pub async fn run(
-        mut self,
-        stop: impl Future<Output = i32>,
-        beside: impl Future<Output = ()>,
-    ) -> Finished {
+    pub async fn run(self, stop: impl Future<Output = i32>, beside: impl Future<Output = ()>) -> Finished {
+        // The record is completed also when nobody waits for the end any more: that of a child whose parent was stopped.
+        let mut under_way = scopeguard::guard(self, |engine| drop(engine.conclude(Ok(abandoned()))));
         let ended = tokio::select! {
             biased;
             signal = stop => Ok(stopped(signal)),
             ended = async {
-                let ended = self.drive().await;
+                let ended = under_way.drive().await;
                 let _nothing_depends_on_it = tokio::time::timeout(PATIENCE, beside).await;
                 ended
             } => ended,
         };
-        self.conclude(ended)
+        scopeguard::ScopeGuard::into_inner(under_way).conclude(ended)
     }
 
     async fn drive(&mut self) -> Result<Ending, RunError> {
@@ -243,6 +243,7 @@ impl<'w> Engine<'w> {
             model: &self.parts.model_name,
             conversation: &self.conversation,
             tools: self.parts.toolbox.descriptions(),
+            native_tools: &self.parts.native_tools,
             max_output_tokens: None,
         };
         let watch = &mut self.watch;
@@ -289,8 +290,10 @@ impl<'w> Engine<'w> {
         let finish_reason = Some(completion.finish);
         let kept =
             KeptMessage::Assistant { content: said.content, tool_calls: said.tool_calls, finish_reason };
-        // What a model says is made of all that it has seen.
-        let label = self.context_label();
+        // What a model says is made of all that it has seen, and what its own side has looked up is nowhere else to be seen.
+        let native =
+            self.parts.native_tools.iter().map(|kind| self.parts.policy.label_of(Source::Tool(kind)));
+        let label = native.fold(self.context_label(), |label, native| label.join(&native));
         self.say_text(turn, kept, &label)?;
         Ok(calls)
     }
@@ -390,6 +393,14 @@ fn stopped(signal: i32) -> Ending {
         status: EndStatus::Cancelled,
         terminal_reason: TerminalReason::ProcessInterrupted,
         detail: Some(format!("stopped by signal {signal}")),
+    }
+}
+
+fn abandoned() -> Ending {
+    Ending {
+        status: EndStatus::Cancelled,
+        terminal_reason: TerminalReason::ProcessInterrupted,
+        detail: Some("ended with what it was a part of".to_owned()),
     }
 }
 

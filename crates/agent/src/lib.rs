@@ -11,6 +11,7 @@
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
 //! * [`browser::Browser`]: a page of a leased browser
+//! * [`subagent::Delegate`]: the tool that gives work to a run of its own
 //! * [`sources::Sources`]: where values come from: labels of files, commands, prompts, pages and skills
 //! * [`slot::PromptSlot`]: evidence of how a prompt came to be; [`manifest::RunManifest`] may supply it
 //! * [`sidecar::Sidecars`]: files beside a container, for a runtime that follows labels itself
@@ -44,6 +45,7 @@ pub mod slot;
 pub mod sources;
 pub mod store;
 pub mod structured;
+pub mod subagent;
 mod summary;
 pub mod tool;
 pub mod toolbox;
@@ -52,7 +54,7 @@ pub mod wiring;
 pub mod workspace;
 
 pub use tool::{
-    AttachedImage, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput,
-    ToolSpec,
+    AttachedImage, BadArgument, Effect, Pending, Shown, Tool, ToolCallContext, ToolFailure, ToolFault,
+    ToolOutput, ToolSpec,
 };
 pub use workspace::Workspace;

@@ -5,6 +5,7 @@
 
 mod account;
 mod activity;
+mod digest;
 mod failures;
 mod manifest;
 mod snapshot;
@@ -16,6 +17,7 @@ use fullsend_origin::Sha256Digest;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub(crate) use digest::of_child;
 pub use manifest::{Difference, FileEntry, Manifest};
 pub use snapshot::PolicySnapshot;
 pub(crate) use snapshot::write as write_policy_snapshot;

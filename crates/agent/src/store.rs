@@ -17,6 +17,7 @@ mod recorded;
 mod row;
 mod run_id;
 mod settings;
+mod subagent;
 pub(crate) mod time;
 pub(crate) mod usage;
 
@@ -25,7 +26,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fullsend_flow::{LabelId, LabelTable};
 use fullsend_guard::Clock;
@@ -47,6 +48,7 @@ pub use settings::{
     MountAccess, Provenance, RecordedGateway, RecordedLimits, RecordedManifest, RecordedMount,
     RecordedResult, RecordedRoot, RecordedSandbox, RecordedSettings, ToolAllowance, Widened, Widening,
 };
+pub use subagent::{SubagentRun, SubagentStatus};
 
 use self::journal::Journal;
 use self::lock::{LOCK, RunLock};
@@ -61,7 +63,7 @@ pub(crate) const RUN_STATE: &str = "run-state.json";
 pub struct RunStore {
     run_id: RunId,
     artifacts: Artifacts,
-    journal: Journal,
+    journal: Arc<Mutex<Journal>>,
     clock: Arc<dyn Clock>,
     /// How many labels are on record, with the one that is in every table.
     labels: usize,
@@ -89,6 +91,7 @@ impl RunStore {
         let settings = Box::new(settings.clone());
         let first = Row::Started { version: journal::VERSION, run_id: run_id.clone(), settings };
         let journal = Journal::create(&directory, &run_dir, &time::now(&*clock), &first)?;
+        let journal = Arc::new(Mutex::new(journal));
         let artifacts = Artifacts::new(directory, run_dir);
         let store =
             Self { run_id, artifacts, journal, clock, labels: 1, next_output: 1, cut_bytes: 0, _lock: lock };
@@ -102,14 +105,14 @@ impl RunStore {
         let run_dir = run_dir_of(run)?;
         let directory = open_run(&run_dir)?;
         let lock = RunLock::take(&directory, &run_dir, &*clock)?;
-        let mut fold = Fold::default();
+        let mut fold = Fold::beside(run_dir.parent());
         let (journal, cut_bytes) = Journal::reopen(&directory, &run_dir, |entry| fold.add(entry))?;
         let Some(recorded) = fold.finish(cut_bytes) else { return Err(StoreError::NeverBegan { run_dir }) };
         sweep_all(&directory).map_err(io_error("write", &run_dir))?;
         let artifacts = Artifacts::new(directory, run_dir);
         let store = Self {
             run_id: recorded.run_id.clone(),
-            journal,
+            journal: Arc::new(Mutex::new(journal)),
             clock,
             labels: recorded.labels.labels().count(),
             // After a loss of power there may be outputs whose rows are lost.
@@ -134,6 +137,11 @@ impl RunStore {
     /// What tools need of the store while the loop writes the journal.
     pub fn artifacts(&self) -> &Artifacts {
         &self.artifacts
+    }
+
+    /// For what happens beside the loop and belongs on record.
+    pub fn recorder(&self) -> Recorder {
+        Recorder { journal: Arc::clone(&self.journal), clock: Arc::clone(&self.clock) }
     }
 
     /// The clock that rows are dated by.
@@ -169,7 +177,7 @@ impl RunStore {
         {
             return Err(StoreError::UnknownLabel(*label));
         }
-        let seq = self.journal.append(&time::now(&*self.clock), row)?;
+        let seq = lock(&self.journal).append(&time::now(&*self.clock), row)?;
         if matches!(row, Row::Label { .. }) {
             self.labels += 1;
         }
@@ -187,7 +195,7 @@ impl RunStore {
     /// Ends the run, and makes every file that is made from the journal. From here on it can only be resumed.
     pub fn end(&mut self, ending: &Ending) -> Result<(), StoreError> {
         self.append(&Row::Ended(ending.clone()))?;
-        self.journal.sync()?;
+        lock(&self.journal).sync()?;
         report::render(self)
     }
 
@@ -207,9 +215,10 @@ impl RunStore {
 
     /// Every row so far, in order.
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
-        let file = journal::open_to_read(self.artifacts.directory(), self.journal.path())?;
+        let path = self.run_dir().join(journal::JOURNAL);
+        let file = journal::open_to_read(self.artifacts.directory(), &path)?;
         let mut entries = Vec::new();
-        journal::read(&file, self.journal.path(), |entry| {
+        journal::read(&file, &path, |entry| {
             entries.push(entry);
             Ok(())
         })?;
@@ -240,6 +249,33 @@ impl RunStore {
     pub fn write_artifact(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, ArtifactError> {
         self.artifacts.write_artifact(name, value)
     }
+}
+
+/// Puts on record what happens beside the loop: how the runs stand that this one has started. Nothing of it refers to other
+/// rows, so that it may come between any two.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    journal: Arc<Mutex<Journal>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Recorder {
+    /// Writes down how a run stands. When this fails, what is announced must not happen.
+    pub fn subagent(&self, run: &SubagentRun) -> Result<(), StoreError> {
+        let row = Row::Subagent(Box::new(run.clone()));
+        lock(&self.journal).append(&time::now(&*self.clock), &row)?;
+        Ok(())
+    }
+
+    /// The clock that rows are dated by.
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.clock)
+    }
+}
+
+/// Rows are whole or not there at all, also after a panic.
+fn lock(journal: &Mutex<Journal>) -> MutexGuard<'_, Journal> {
+    journal.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes the directory of a run. Where it lies is for the operator to choose, also through links; it itself is no link.

@@ -73,6 +73,15 @@ pub struct ToolCallContext<'a> {
     pub label: &'a Label,
 }
 
+/// An argument that cannot be used. Holds nothing that the model wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadArgument {
+    /// Which, as a JSON Pointer.
+    pub field: String,
+    /// What is expected.
+    pub expected: String,
+}
+
 /// What a person sees of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
@@ -136,6 +145,12 @@ pub enum ToolFault {
     /// The sandbox is gone, or cannot do what it promised.
     #[error("the sandbox failed: {0}")]
     Sandbox(#[from] fullsend_sandbox::SandboxError),
+    /// A child cannot be put on record.
+    #[error(transparent)]
+    Record(#[from] crate::store::StoreError),
+    /// A child cannot be given what it works with.
+    #[error(transparent)]
+    Child(#[from] crate::subagent::Unequipped),
     /// A result cannot be kept, or is not what it was.
     #[error("cannot use `{}`: {source}", path.display())]
     Artifact {
@@ -153,6 +168,11 @@ pub trait Tool: fmt::Debug + Send + Sync {
 
     /// Calls it.
     fn call<'a>(&'a self, context: ToolCallContext<'a>) -> Pending<'a, Result<ToolOutput, ToolFault>>;
+
+    /// What is wrong with arguments, in words that are better than those of the schema, which is asked afterwards.
+    fn check(&self, _input: &Map<String, Value>) -> Result<(), BadArgument> {
+        Ok(())
+    }
 
     /// Removes what a call with this input left unfinished in a process that was killed. What the call has done stays.
     fn clean_up(&self, _input: &Map<String, Value>) {}

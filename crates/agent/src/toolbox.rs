@@ -122,6 +122,7 @@ impl Toolbox {
         };
         // Labels are the harness's to give; a model that sends them is not believed.
         input.remove("cfcInputLabels");
+        entry.tool.check(&input).map_err(|bad| reject("invalid-argument", Some(bad.field), bad.expected))?;
         let input = Value::Object(input);
         if let Some(first) = entry.schema.mismatches(&input).into_iter().next() {
             return Err(reject("invalid-argument", Some(first.place), first.expected));

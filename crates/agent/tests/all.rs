@@ -42,6 +42,7 @@ mod suite {
     mod sources;
     mod store;
     mod structured;
+    mod subagent;
     mod web_fetch;
     mod workspace_paths;
 }

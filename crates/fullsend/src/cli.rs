@@ -14,8 +14,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use fullsend_harness::value::Platform;
 
 pub(crate) use self::agent::{
-    AgentExecArgs, AgentLimitArgs, AgentResumeArgs, ModelArgs, OutputMode, PlaceArgs, PromptRoleName,
-    ResultArgs, TOOLS,
+    AgentExecArgs, AgentLimitArgs, AgentResumeArgs, BrowserArgs, ModelArgs, OutputMode, PlaceArgs,
+    PromptRoleName, ResultArgs, TOOLS,
 };
 pub(crate) use self::flow::{FlowCommand, FlowExplainArgs};
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};

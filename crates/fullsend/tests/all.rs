@@ -57,6 +57,7 @@ mod suite {
     mod skill_graphs;
     mod skills;
     mod start;
+    mod subagents;
     mod users;
     mod verify_findings;
 }

@@ -22,6 +22,8 @@ pub struct ModelRequest<'a> {
     pub conversation: &'a Conversation,
     /// What the model may call.
     pub tools: &'a [ToolDescription],
+    /// What the model's own side may do while it answers, by type: such as `google_search`.
+    pub native_tools: &'a [String],
     /// The most tokens of an answer, if there is a limit.
     pub max_output_tokens: Option<u64>,
 }

@@ -128,7 +128,7 @@ impl Gateway {
             request: RequestSize {
                 model: request.model.to_owned(),
                 message_count: request.conversation.messages().len(),
-                tool_count: request.tools.len(),
+                tool_count: request.tools.len() + request.native_tools.len(),
                 serialized_bytes: bytes,
             },
             outcome: AttemptOutcome::TransportError,

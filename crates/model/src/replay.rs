@@ -15,7 +15,7 @@ use fullsend_yaml::{Diagnostic, Location, SourceMap};
 use crate::client::{Completion, FinishReason, ModelClient, ModelError, ModelRequest, Pending, Progress};
 use crate::conversation::{AssistantMessage, Conversation, Message, ToolCall};
 use crate::usage::Usage;
-use script::{Arguments, ScriptedCall, Step};
+use script::{Act, Arguments, ScriptedCall, Step};
 use template::{Past, Templates};
 
 /// What the result of a call that was interrupted says in its `type`.
@@ -25,7 +25,8 @@ const INTERRUPTED: &str = "fullsend.interrupted";
 #[derive(Debug)]
 pub struct Replay {
     sources: SourceMap,
-    steps: Vec<Step>,
+    /// The last one is that of the run itself.
+    acts: Vec<Act>,
     templates: Templates,
 }
 
@@ -64,7 +65,7 @@ impl Replay {
         let templates = Templates::new();
         let outcome = script::read(&sources, file, &templates);
         match outcome {
-            Ok(steps) => Ok(Self { sources, steps, templates }),
+            Ok(acts) => Ok(Self { sources, acts, templates }),
             Err(problems) => {
                 let problems = problems.iter().map(|problem| shown(&sources, problem)).collect();
                 Err(ReplayError::Invalid { problems })
@@ -72,17 +73,29 @@ impl Replay {
         }
     }
 
-    /// How many turns the script has, repetitions counted.
+    /// How many turns the script has for the run itself, repetitions counted.
     pub fn turns(&self) -> u64 {
-        self.steps.iter().map(|step| step.repeat).sum()
+        self.acts.last().map_or(0, |act| turns(&act.steps))
+    }
+
+    /// What is played in this conversation.
+    fn steps(&self, messages: &[Message]) -> &[Step] {
+        let first = messages.iter().find_map(|message| match message {
+            Message::User { content, .. } => Some(content.as_str()),
+            Message::System { .. } | Message::Assistant(_) | Message::Tool { .. } => None,
+        });
+        let first = first.unwrap_or_default();
+        let known = |act: &&Act| act.user.as_ref().is_none_or(|user| first.contains(user.as_str()));
+        self.acts.iter().find(known).map(|act| act.steps.as_slice()).unwrap_or_default()
     }
 
     /// Plays the turn that the conversation has come to.
     fn play(&self, conversation: &Conversation) -> Result<Played<'_>, ModelError> {
-        let place = self.place(conversation.messages());
-        let Some(step) = self.steps.get(place.step) else {
-            let at = self.steps.last().map(|step| step.at);
-            let problem = format!("the script ends after {} turns, and one more is asked for", self.turns());
+        let steps = self.steps(conversation.messages());
+        let place = place(steps, conversation.messages());
+        let Some(step) = steps.get(place.step) else {
+            let at = steps.last().map(|step| step.at);
+            let problem = format!("the script ends after {} turns, and one more is asked for", turns(steps));
             return Err(
                 self.departed(at, &format!("{problem}; add a turn, or let the last one have no calls"))
             );
@@ -123,36 +136,6 @@ impl Replay {
         match &call.arguments {
             Arguments::Json(value) => Ok(self.templates.fill_json(value, past)?.to_string()),
             Arguments::Raw(text) => self.templates.fill(text, past),
-        }
-    }
-
-    /// Where in the script the conversation is.
-    fn place(&self, messages: &[Message]) -> Place {
-        let mut place = Place::default();
-        let mut asked: Option<usize> = None;
-        let mut interrupted = false;
-        let goes_back = |asked: Option<usize>| {
-            asked.filter(|step| self.steps.get(*step).is_some_and(|step| !step.when_interrupted.is_empty()))
-        };
-        for message in messages {
-            match message {
-                Message::Assistant(_) => {
-                    place.answers += 1;
-                    if !interrupted {
-                        asked = Some(place.step);
-                        place.advance(self.steps.get(place.step));
-                    }
-                    interrupted = false;
-                }
-                Message::Tool { content, .. } => {
-                    interrupted |= goes_back(asked).is_some() && was_interrupted(content);
-                }
-                Message::System { .. } | Message::User { .. } => {}
-            }
-        }
-        match goes_back(asked).filter(|_| interrupted) {
-            Some(step) => Place { step, iteration: 0, inserted: true, ..place },
-            None => place,
         }
     }
 
@@ -224,6 +207,41 @@ impl ModelClient for Replay {
 
     fn provider(&self) -> &'static str {
         "replay"
+    }
+}
+
+/// How many turns these are, repetitions counted.
+fn turns(steps: &[Step]) -> u64 {
+    steps.iter().map(|step| step.repeat).sum()
+}
+
+/// Where in the script the conversation is.
+fn place(steps: &[Step], messages: &[Message]) -> Place {
+    let mut place = Place::default();
+    let mut asked: Option<usize> = None;
+    let mut interrupted = false;
+    let goes_back = |asked: Option<usize>| {
+        asked.filter(|step| steps.get(*step).is_some_and(|step| !step.when_interrupted.is_empty()))
+    };
+    for message in messages {
+        match message {
+            Message::Assistant(_) => {
+                place.answers += 1;
+                if !interrupted {
+                    asked = Some(place.step);
+                    place.advance(steps.get(place.step));
+                }
+                interrupted = false;
+            }
+            Message::Tool { content, .. } => {
+                interrupted |= goes_back(asked).is_some() && was_interrupted(content);
+            }
+            Message::System { .. } | Message::User { .. } => {}
+        }
+    }
+    match goes_back(asked).filter(|_| interrupted) {
+        Some(step) => Place { step, iteration: 0, inserted: true, ..place },
+        None => place,
     }
 }
 

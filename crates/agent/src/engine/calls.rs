@@ -21,6 +21,9 @@ use crate::toolbox::{LONGEST_ARGUMENTS, Prepared};
 /// How many reads run beside each other.
 const ABREAST: usize = 8;
 
+/// How many children run beside each other.
+const CHILDREN_ABREAST: usize = 4;
+
 /// A call that may be made.
 pub(super) struct Ready<'a> {
     pub(super) call: &'a ToolCall,
@@ -56,7 +59,7 @@ impl Engine<'_> {
         self.show_pictures(turn, pictures)
     }
 
-    /// Makes calls of one answer. Reads run beside each other when nothing but reads was asked for.
+    /// Makes calls of one answer. Reads run beside each other when nothing but reads was asked for, and so do children.
     pub(super) async fn answer_calls(
         &mut self,
         turn: u64,
@@ -70,7 +73,12 @@ impl Engine<'_> {
         let reads = |call: &ToolCall| {
             call.name != "view_image" && self.parts.toolbox.effect(&call.name) == Some(Effect::Read)
         };
-        let abreast = if made.iter().all(reads) { ABREAST } else { 1 };
+        let delegates = |call: &ToolCall| call.name == crate::subagent::NAME;
+        let abreast = match made {
+            _ if made.iter().all(reads) => ABREAST,
+            _ if made.iter().all(delegates) => CHILDREN_ABREAST,
+            _ => 1,
+        };
         for some in made.chunks(abreast) {
             // One answer can ask for more than a whole run may show; the limit does not wait for the next turn.
             if let Some(which) = self.parts.budget.spent() {

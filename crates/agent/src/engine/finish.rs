@@ -22,6 +22,10 @@ pub struct Finished {
     pub turns: u32,
     /// What was used.
     pub usage: fullsend_model::Usage,
+    /// How many bytes entered the conversation.
+    pub output_bytes: u64,
+    /// What all that the model has seen was made of, and so what its answer is made of.
+    pub context: Label,
     /// What is known about its flows.
     pub flow: FlowState,
     /// What came of the structured result.
@@ -100,6 +104,7 @@ impl Engine<'_> {
         };
         let structured = self.parts.structured.as_ref().map(StructuredResult::check);
         let answer = self.last_answer().to_owned();
+        let context = self.context_label();
         // The report needs the whole record in memory, and nobody needs the conversation any more.
         self.conversation = fullsend_model::Conversation::default();
         let unrecorded = self.parts.store.end(&ending).err();
@@ -107,7 +112,9 @@ impl Engine<'_> {
             ending,
             answer,
             turns: self.parts.budget.turns(),
-            usage: *self.parts.budget.usage(),
+            usage: self.parts.budget.usage(),
+            output_bytes: self.parts.budget.output_bytes(),
+            context,
             flow: self.keeper.state().clone(),
             structured,
             error,

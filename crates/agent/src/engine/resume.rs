@@ -62,6 +62,9 @@ impl<'w> Engine<'w> {
         }
         engine.more = more;
         // Nothing is wrong with the record, so that a run that is refused above stays as it was.
+        for run in recorded.killed {
+            engine.parts.store.append(&Row::Subagent(Box::new(run))).map_err(RunError::from)?;
+        }
         engine.parts.store.resume(settings).map_err(RunError::from)?;
         Ok(engine)
     }

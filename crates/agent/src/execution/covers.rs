@@ -43,7 +43,7 @@ impl Covers {
     fn cover(&self) -> Result<PathBuf, SandboxError> {
         let path = self.directory.join(COVER);
         let failed = |error| SandboxError::io(format!("cannot make `{}`", path.display()))(error);
-        match OpenOptions::new().write(true).create_new(true).mode(0).open(&path) {
+        match OpenOptions::new().write(true).create_new(true).mode(0o0).open(&path) {
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),

@@ -101,6 +101,7 @@ impl FlowState {
             | Row::SkillActivated { .. }
             | Row::SkillRead { .. }
             | Row::SkillExecuted { .. }
+            | Row::Subagent(_)
             | Row::Provenance(_)
             | Row::Ended(_) => {}
         }

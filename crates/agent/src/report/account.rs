@@ -15,7 +15,7 @@ use crate::gate::FlowMode;
 use crate::slot::PromptSlot;
 use crate::store::{
     EndStatus, Ending, Entry, EventSeverity, Execution, FailureKind, KeptMessage, PolicyDecision,
-    PolicyEvent, RecordedSettings, Row, RunId, TerminalReason, ToolResultRef, usage,
+    PolicyEvent, RecordedSettings, Row, RunId, SubagentRun, TerminalReason, ToolResultRef, usage,
 };
 
 /// All that happened in a run.
@@ -36,6 +36,8 @@ pub(super) struct Account<'a> {
     pub(super) model_turns: u64,
     usages: Vec<TurnUsage>,
     attempts: Vec<Value>,
+    /// The runs that this one started, each as it stands.
+    pub(super) subagents: Vec<&'a SubagentRun>,
     activities: Activities<'a>,
     timeline: Timeline<'a>,
     /// The decisions that wait for the call they are about, by the name of the call.
@@ -89,6 +91,7 @@ impl<'a> Account<'a> {
             model_turns: 0,
             usages: Vec::new(),
             attempts: Vec::new(),
+            subagents: Vec::new(),
             activities: Activities::new(run_id),
             timeline: Timeline::default(),
             undecided: HashMap::new(),
@@ -138,6 +141,12 @@ impl<'a> Account<'a> {
             }
             Row::Cwd { path } => self.current_dir = path,
             Row::PolicySnapshot { snapshot } => self.snapshot = Some(snapshot),
+            Row::Subagent(run) => {
+                match self.subagents.iter_mut().find(|one| one.child_run_id == run.child_run_id) {
+                    Some(known) => *known = run,
+                    None => self.subagents.push(run),
+                }
+            }
             Row::Ended(ending) => {
                 if let Some(part) = self.parts.last_mut() {
                     part.ended_at = Some(at);
@@ -224,7 +233,9 @@ impl<'a> Account<'a> {
     }
 
     pub(super) fn total_usage(&self) -> Usage {
-        usage::sum(&self.usages.iter().map(|turn| turn.usage).collect::<Vec<_>>())
+        let of_children =
+            self.subagents.iter().map(|run| run.usage).filter(|usage| *usage != Usage::default());
+        usage::sum(&self.usages.iter().map(|turn| turn.usage).chain(of_children).collect::<Vec<_>>())
     }
 
     /// The report of the run.
@@ -264,6 +275,7 @@ impl<'a> Account<'a> {
             tool_outputs: self.tool_outputs(),
             model_usage: &self.usages,
             total_usage,
+            subagent_runs: &self.subagents,
         }
     }
 
@@ -331,6 +343,8 @@ pub(super) struct RunReport<'a> {
     tool_outputs: Vec<&'a ToolResultRef>,
     model_usage: &'a [TurnUsage],
     total_usage: Usage,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    subagent_runs: &'a [&'a SubagentRun],
 }
 
 /// The members of a record. Every record is an object whose keys are words, so that nothing is lost here.

@@ -10,7 +10,7 @@ use super::{POLICY_SNAPSHOT, POLICY_TRACE, RUN_REPORT, TRANSCRIPT};
 use crate::gate::FlowMode;
 use crate::manifest::RUN_MANIFEST_FILE;
 use crate::slot::PromptSlot;
-use crate::store::{RecordedSettings, RunId, TerminalReason, ToolResultRef};
+use crate::store::{RecordedSettings, RunId, SubagentRun, TerminalReason, ToolResultRef};
 
 /// How a run stands. Between two calls it is running.
 #[derive(Debug, Serialize)]
@@ -46,6 +46,8 @@ pub(super) struct RunState<'a> {
     failure_records: &'a [Value],
     #[serde(skip_serializing_if = "Option::is_none")]
     primary_failure: Option<&'a Value>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    subagent_runs: &'a [&'a SubagentRun],
 }
 
 impl Account<'_> {
@@ -78,6 +80,7 @@ impl Account<'_> {
             tool_outputs: self.tool_outputs(),
             failure_records: self.failures.records(),
             primary_failure: self.failures.primary(),
+            subagent_runs: &self.subagents,
         }
     }
 }

@@ -116,10 +116,6 @@ impl Journal {
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         self.file.sync_data().map_err(|error| failed("write", &self.path, error))
     }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// What a journal has.
@@ -171,7 +167,7 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 20] = [
+const KINDS: [&str; 21] = [
     "started",
     "resumed",
     "label",
@@ -190,6 +186,7 @@ const KINDS: [&str; 20] = [
     "skill_activated",
     "skill_read",
     "skill_executed",
+    "subagent",
     "provenance",
     "ended",
 ];

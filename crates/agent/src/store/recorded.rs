@@ -21,6 +21,7 @@ use super::message::KeptMessage;
 use super::row::{Ending, Row};
 use super::run_id::RunId;
 use super::settings::RecordedSettings;
+use super::subagent::{SubagentRun, SubagentStatus};
 use super::usage;
 use super::{open_run, run_dir_of};
 use crate::flow::FlowState;
@@ -74,6 +75,13 @@ pub struct Recorded {
     pub dangling: Vec<DanglingCall>,
     /// The skills in use: entries of `skill-activations.json`.
     pub skill_activations: Vec<Map<String, Value>>,
+    /// The runs that this one started, each as it stands.
+    pub subagents: Vec<SubagentRun>,
+    /// Those of them that were under way when a process was killed, and are not on record as interrupted yet. Only known when a
+    /// run is opened to go on with it: nobody else can tell a run that is under way from one that was killed.
+    pub killed: Vec<SubagentRun>,
+    /// How many calls that start one were begun.
+    pub delegated: u64,
     /// Where the content of files comes from.
     pub provenance: Vec<Provenance>,
     /// How the run ended, if it did.
@@ -90,6 +98,21 @@ impl Recorded {
         let mut fold = Fold::default();
         let (torn, run_dir) = each_row(run, |entry| fold.add(entry))?;
         fold.finish(torn).ok_or(StoreError::NeverBegan { run_dir })
+    }
+}
+
+impl SubagentRun {
+    /// What can be said of a run that was ended with the one that started it: its own record tells what it has used.
+    pub(crate) fn interrupted(&self, artifact_root: &Path) -> Self {
+        let mut run = Self { status: SubagentStatus::Interrupted, ..self.clone() };
+        // A directory that is gone, or was never made, has nothing to say.
+        if let Ok(recorded) = Recorded::read(&artifact_root.join(self.child_run_id.as_str())) {
+            run.model_turns = recorded.turns;
+            run.usage = Usage { cost_usd: recorded.spent_usd, ..recorded.usage };
+            run.output_bytes = recorded.output_bytes;
+            run.terminal_reason = recorded.ended.map(|ending| ending.terminal_reason);
+        }
+        run
     }
 }
 
@@ -116,6 +139,8 @@ fn each_row(run: &Path, take: impl FnMut(Entry) -> Result<(), String>) -> Result
 /// A journal as it is read.
 #[derive(Debug, Default)]
 pub(super) struct Fold {
+    /// Where the runs are that this one started, if they are to be asked what they have used.
+    artifact_root: Option<PathBuf>,
     so_far: Option<Recorded>,
     usages: Vec<Usage>,
     asked: Asked,
@@ -124,6 +149,11 @@ pub(super) struct Fold {
 }
 
 impl Fold {
+    /// For a run whose children, if there are any, are not under way.
+    pub(super) fn beside(artifact_root: Option<&Path>) -> Self {
+        Self { artifact_root: artifact_root.map(Path::to_owned), ..Self::default() }
+    }
+
     /// Adds a row; the error says what is wrong with it in its place.
     pub(super) fn add(&mut self, entry: Entry) -> Result<(), String> {
         match (&mut self.so_far, entry.row) {
@@ -151,12 +181,31 @@ impl Fold {
 
     /// What the rows say together; none when there were none.
     pub(super) fn finish(self, cut_bytes: u64) -> Option<Recorded> {
-        let recorded = self.so_far?;
-        let usage = usage::sum(&self.usages);
-        let costs = self.usages.iter().filter_map(|usage| usage.cost_usd);
+        let mut recorded = self.so_far?;
+        if let Some(root) = &self.artifact_root {
+            let under_way = |run: &&mut SubagentRun| run.status == SubagentStatus::Running;
+            for run in recorded.subagents.iter_mut().filter(under_way) {
+                *run = run.interrupted(root);
+                recorded.killed.push(run.clone());
+            }
+        }
+        let usages: Vec<Usage> =
+            self.usages.into_iter().chain(recorded.subagents.iter().map(|run| run.usage)).collect();
+        let usage = usage::sum(&usages);
+        let costs = usages.iter().filter_map(|usage| usage.cost_usd);
         let spent_usd = costs.fold(None, |sum: Option<f64>, cost| Some(sum.unwrap_or_default() + cost));
         let active = recorded.active + between(&self.part);
-        Some(Recorded { usage, spent_usd, active, dangling: self.asked.dangling(), cut_bytes, ..recorded })
+        let of_children = recorded.subagents.iter().map(|run| run.output_bytes);
+        let output_bytes = of_children.fold(recorded.output_bytes, u64::saturating_add);
+        Some(Recorded {
+            usage,
+            spent_usd,
+            output_bytes,
+            active,
+            dangling: self.asked.dangling(),
+            cut_bytes,
+            ..recorded
+        })
     }
 }
 
@@ -179,6 +228,9 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
         reminders: Reminders::default(),
         dangling: Vec::new(),
         skill_activations: Vec::new(),
+        subagents: Vec::new(),
+        killed: Vec::new(),
+        delegated: 0,
         provenance: Vec::new(),
         ended: None,
         resumed: 0,
@@ -212,8 +264,9 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
             recorded.labels.get(label).map_err(|unknown| unknown.to_string())?;
         }
         Row::Opened => recorded.opened = true,
-        Row::CallStarted { output_id, .. } => {
+        Row::CallStarted { output_id, tool, .. } => {
             recorded.calls += 1;
+            recorded.delegated += u64::from(tool == crate::subagent::NAME);
             used(recorded, &output_id);
         }
         Row::CallFinished(finished) => {
@@ -223,6 +276,10 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         }
         Row::Cwd { path } => recorded.current_dir = path,
         Row::SkillActivated { activation } => recorded.skill_activations.push(activation),
+        Row::Subagent(run) => {
+            recorded.subagents.retain(|known| known.child_run_id != run.child_run_id);
+            recorded.subagents.push(*run);
+        }
         Row::Provenance(fact) => recorded.provenance.push(fact),
         Row::Ended(ending) => recorded.ended = Some(ending),
         Row::ModelAttempt { .. }

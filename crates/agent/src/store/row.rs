@@ -10,6 +10,7 @@ use super::message::KeptMessage;
 use super::policy::{PolicyDecision, PolicyEvent};
 use super::run_id::RunId;
 use super::settings::RecordedSettings;
+use super::subagent::SubagentRun;
 use crate::sources::Provenance;
 use crate::tool::Effect;
 
@@ -134,6 +135,8 @@ pub enum Row {
         /// The entry.
         execution: Map<String, Value>,
     },
+    /// A run that this one started, and how it stands; a later row about the same run replaces this one.
+    Subagent(Box<SubagentRun>),
     /// Something about where the content of files comes from.
     Provenance(Provenance),
     /// The run is over, until somebody resumes it.

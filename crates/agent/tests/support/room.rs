@@ -108,7 +108,7 @@ impl Room {
             access: Access::Writable,
             mounts: &[],
             relative_to: &workspace,
-            reserved: &[artifacts.clone()],
+            reserved: std::slice::from_ref(&artifacts),
         });
         let sources = Arc::new(Sources::new(Arc::new(Policy::default()), Arc::new(opened.unwrap())));
         let covered = Arc::clone(&sources);

@@ -30,6 +30,9 @@ pub(crate) const SECRET: &str = "swordfish-4711";
 /// The calls of one answer: tools and arguments.
 pub(crate) type Answer = Vec<(&'static str, Value)>;
 
+/// A tool that was called, and with what.
+type MadeCall = (String, Map<String, Value>);
+
 /// What a run is given, besides its script.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
@@ -41,7 +44,7 @@ pub(crate) struct Stage {
     pub(crate) network: bool,
     pub(crate) script: Vec<Answer>,
     /// The calls that reached a tool.
-    pub(crate) made: Arc<Mutex<Vec<(String, Map<String, Value>)>>>,
+    pub(crate) made: Arc<Mutex<Vec<MadeCall>>>,
 }
 
 impl Stage {
@@ -107,6 +110,7 @@ impl Stage {
             model: Arc::new(Scripted(self.script.clone())),
             model_name: "scripted".to_owned(),
             toolbox,
+            native_tools: Vec::new(),
             store,
             mode: self.mode,
             role: self.role,
@@ -180,27 +184,25 @@ pub(crate) struct Ran {
 impl Ran {
     /// What the model was told about its calls, in order.
     pub(crate) fn results(&self) -> Vec<Value> {
-        let content = |row: &Row| match row {
-            Row::Message { message: KeptMessage::Tool { content, .. }, .. } => {
-                Some(serde_json::from_str(content).unwrap())
-            }
-            _ => None,
+        let content = |row: &Row| {
+            let Row::Message { message: KeptMessage::Tool { content, .. }, .. } = row else { return None };
+            Some(serde_json::from_str(content).unwrap())
         };
         self.rows.iter().filter_map(content).collect()
     }
 
     pub(crate) fn decisions(&self) -> Vec<PolicyDecision> {
-        let decision = |row: &Row| match row {
-            Row::Decision(decision) => Some((**decision).clone()),
-            _ => None,
+        let decision = |row: &Row| {
+            let Row::Decision(decision) = row else { return None };
+            Some((**decision).clone())
         };
         self.rows.iter().filter_map(decision).collect()
     }
 
     pub(crate) fn events(&self) -> Vec<PolicyEvent> {
-        let event = |row: &Row| match row {
-            Row::PolicyEvent(event) => Some((**event).clone()),
-            _ => None,
+        let event = |row: &Row| {
+            let Row::PolicyEvent(event) = row else { return None };
+            Some((**event).clone())
         };
         self.rows.iter().filter_map(event).collect()
     }
@@ -236,12 +238,10 @@ impl ModelClient for Scripted {
     ) -> fullsend_model::Pending<'a, Result<Completion, ModelError>> {
         let messages = request.conversation.messages();
         let answered = messages.iter().filter(|message| matches!(message, Message::Assistant(_))).count();
-        let handle = messages.iter().find_map(|message| match message {
-            Message::Tool { content, .. } => {
-                let told: Value = serde_json::from_str(content).ok()?;
-                Some(told.pointer("/handle/handleId")?.as_str()?.to_owned())
-            }
-            _ => None,
+        let handle = messages.iter().find_map(|message| {
+            let Message::Tool { content, .. } = message else { return None };
+            let told: Value = serde_json::from_str(content).ok()?;
+            Some(told.pointer("/handle/handleId")?.as_str()?.to_owned())
         });
         let handle = handle.unwrap_or_default();
         let calls = self.0.get(answered).cloned().unwrap_or_default();
@@ -277,7 +277,7 @@ struct PropTool {
     kind: Prop,
     spec: ToolSpec,
     policy: Policy,
-    made: Arc<Mutex<Vec<(String, Map<String, Value>)>>>,
+    made: Arc<Mutex<Vec<MadeCall>>>,
     artifacts: fullsend_agent::store::Artifacts,
 }
 
@@ -287,7 +287,7 @@ impl Prop {
     fn tool(
         self,
         policy: Policy,
-        made: Arc<Mutex<Vec<(String, Map<String, Value>)>>>,
+        made: Arc<Mutex<Vec<MadeCall>>>,
         artifacts: fullsend_agent::store::Artifacts,
     ) -> PropTool {
         let text = json!({"type": "string", "maxLength": 64});
@@ -370,7 +370,8 @@ impl PropTool {
         let snapshot = self.artifacts.keep_image(bytes, "image/png").unwrap();
         let name = snapshot.file_name().unwrap().to_str().unwrap();
         let digest = format!("sha256:{}", name.trim_end_matches(".png"));
-        AttachedImage { snapshot, media_type: "image/png", digest, name: "picture.png".to_owned() }
+        let (bytes, name) = (bytes.to_vec(), "picture.png".to_owned());
+        AttachedImage { snapshot, bytes, media_type: "image/png", digest, name }
     }
 }
 

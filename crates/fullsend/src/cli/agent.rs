@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 
 /// Tools that may be named.
-pub(crate) const TOOLS: [&str; 11] = [
+pub(crate) const TOOLS: [&str; 12] = [
     "bash",
     "read_file",
     "view_image",
@@ -17,6 +17,7 @@ pub(crate) const TOOLS: [&str; 11] = [
     "write_file",
     "list_files",
     "search_files",
+    "delegate_task",
 ];
 
 #[derive(Debug, Args)]
@@ -52,6 +53,8 @@ pub(crate) struct AgentExecArgs {
     pub(crate) model: ModelArgs,
     #[command(flatten)]
     pub(crate) permission: PermissionArgs,
+    #[command(flatten)]
+    pub(crate) browser: BrowserArgs,
     #[command(flatten)]
     pub(crate) skills: SkillArgs,
     #[command(flatten)]
@@ -119,6 +122,9 @@ pub(crate) struct ModelArgs {
     /// Play a script of a model's turns instead of asking a gateway
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) replay: Option<PathBuf>,
+    /// The model of subagents that search the web, as the gateway names it [default: gemini-3.5-flash]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) web_search_model: Option<String>,
     /// Prices in US dollars for a million tokens: `INPUT,OUTPUT` or `INPUT,CACHED,OUTPUT`
     #[arg(long, value_name = "PRICES")]
     pub(crate) prices: Option<String>,
@@ -130,12 +136,32 @@ pub(crate) struct PermissionArgs {
     /// A tool the model may call; by default all but `web_fetch` and `run_skill_script`
     #[arg(long, value_name = "TOOL", value_parser = TOOLS)]
     pub(crate) allow_tool: Vec<String>,
+    /// What a subagent may be: its tools are those of the profile [default: `default`, unless `--allow-tool` is given]
+    #[arg(long, value_name = "PROFILE", value_parser = ["default", "browser", "web_fetch", "web_search"])]
+    pub(crate) allow_subagent_profile: Vec<String>,
     /// How strictly the rules of information flow are applied
     #[arg(long, value_name = "MODE")]
     pub(crate) cfc_enforcement_mode: Option<String>,
     /// A file with rules of information flow; `fullsend harness schema --kind flow-policy` describes it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) flow_policy: Option<PathBuf>,
+}
+
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Browser")]
+pub(crate) struct BrowserArgs {
+    /// Where a browser listens that subagents of the profile `browser` may drive: such as `http://127.0.0.1:9222`
+    #[arg(long, value_name = "URL")]
+    pub(crate) browser_access_cdp_url: Option<String>,
+    /// Until when, such as `2026-01-31T12:00:00Z`
+    #[arg(long, value_name = "TIME", requires = "browser_access_cdp_url")]
+    pub(crate) browser_access_expires_at: Option<String>,
+    /// Whether pages use the profile of the browser, or one of their own [default: transient]
+    #[arg(long, value_name = "MODE", requires = "browser_access_cdp_url", value_parser = ["persistent", "transient"])]
+    pub(crate) browser_access_profile_mode: Option<String>,
+    /// Whether the accounts are lent that the browser is signed in to [default: none]
+    #[arg(long, value_name = "ACCESS", requires = "browser_access_cdp_url", value_parser = ["available", "none"])]
+    pub(crate) browser_access_account_access: Option<String>,
 }
 
 #[derive(Debug, Default, Args)]
@@ -255,6 +281,7 @@ impl AgentExecArgs {
             place: PlaceArgs::default(),
             model: ModelArgs::default(),
             permission: PermissionArgs::default(),
+            browser: BrowserArgs::default(),
             skills: SkillArgs::default(),
             limits: args.limits.clone(),
             result: args.result.clone(),

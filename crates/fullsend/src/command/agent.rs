@@ -9,6 +9,7 @@ mod model;
 mod report;
 mod scene;
 mod wanted;
+mod workbench;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -101,7 +102,7 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
     let live = result.output_mode == OutputMode::Operator && !result.stream_events;
     let mut display = Display::new(live, result.stream_events);
     let mut watch = |event: Event<'_>| display.show(&event);
-    let started = match scene.start(&store, recorded.as_ref()).await {
+    let started = match scene.start(&store, recorded.as_ref(), &model, &budget).await {
         Ok(started) => started,
         Err(error) if recorded.is_none() => return Err(never_began(store, error)),
         Err(error) => return Err(error),
@@ -121,6 +122,7 @@ async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished>
         model: model.client,
         model_name: model.name,
         toolbox: started.toolbox,
+        native_tools: Vec::new(),
         store,
         mode: scene.settings().flow_mode,
         role: scene.settings().prompt_role,

@@ -13,6 +13,18 @@ record! {
     pub(super) struct ScriptFile {
         /// What the model does, turn by turn.
         turns: Vec<Located<TurnRecord>> = required,
+        /// What the model does in other conversations than that of the run, such as those of subagents.
+        conversations: Vec<Located<ConversationRecord>>,
+    }
+}
+
+record! {
+    /// A conversation that is known by what it begins with.
+    pub(super) struct ConversationRecord {
+        /// Text that is in the first message of the user. The first conversation of which this is true counts.
+        user: Located<String> = required,
+        /// What the model does in it, turn by turn.
+        turns: Vec<Located<TurnRecord>> = required,
     }
 }
 

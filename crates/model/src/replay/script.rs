@@ -33,6 +33,14 @@ pub(super) struct Step {
     pub(super) piece: usize,
 }
 
+/// What is played in one conversation.
+#[derive(Debug)]
+pub(super) struct Act {
+    /// Text in the first message of the user; that of the run itself has none.
+    pub(super) user: Option<String>,
+    pub(super) steps: Vec<Step>,
+}
+
 /// Something that must be true.
 #[derive(Debug)]
 pub(super) struct Expectation {
@@ -70,21 +78,22 @@ pub(super) fn read(
     sources: &SourceMap,
     file: fullsend_yaml::FileId,
     templates: &Templates,
-) -> Result<Vec<Step>, Vec<Diagnostic>> {
+) -> Result<Vec<Act>, Vec<Diagnostic>> {
     let parsed = fullsend_yaml::parse(sources, file, LIMITS);
     let mut problems = parsed.problems;
-    let mut steps = Vec::new();
+    let mut acts = Vec::new();
     if let Some(root) = &parsed.root {
         let script = ScriptFile::from_node(root, &mut Reader::new(&mut problems));
         let all_read = problems.is_empty();
         let mut checker = Checker { templates, problems: &mut problems, all_read };
-        let turns = script.and_then(|script| script.turns).unwrap_or_default();
-        steps.extend(turns.iter().map(|turn| checker.step(turn)));
-        if steps.is_empty() && problems.is_empty() {
-            problems.push(Diagnostic::new(&rules::MISSING_KEY, root.at, "the script has no turns"));
+        let (turns, others) = script.map(|script| (script.turns, script.conversations)).unwrap_or_default();
+        for other in others.unwrap_or_default() {
+            let user = other.value.user.map(|user| user.value);
+            acts.push(checker.act(user, other.value.turns.as_deref(), other.at));
         }
+        acts.push(checker.act(None, turns.as_deref(), root.at));
     }
-    if problems.iter().any(Diagnostic::is_error) { Err(problems) } else { Ok(steps) }
+    if problems.iter().any(Diagnostic::is_error) { Err(problems) } else { Ok(acts) }
 }
 
 /// Turns records into steps, and reports what makes no sense.
@@ -96,6 +105,15 @@ struct Checker<'c> {
 }
 
 impl Checker<'_> {
+    fn act(&mut self, user: Option<String>, turns: Option<&[Located<TurnRecord>]>, at: Location) -> Act {
+        let steps: Vec<Step> = turns.unwrap_or_default().iter().map(|turn| self.step(turn)).collect();
+        if steps.is_empty() && self.problems.is_empty() {
+            let what = if user.is_some() { "the conversation" } else { "the script" };
+            self.problems.push(Diagnostic::new(&rules::MISSING_KEY, at, format!("{what} has no turns")));
+        }
+        Act { user, steps }
+    }
+
     fn step(&mut self, record: &Located<TurnRecord>) -> Step {
         let turn = &record.value;
         let calls = turn.calls.as_deref().unwrap_or_default();

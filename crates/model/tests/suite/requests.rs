@@ -50,13 +50,38 @@ fn without_tools_nothing_is_said_about_them_and_a_limit_is_passed_on() {
     let server = ScriptedGateway::sequence(vec![says("ok")]);
     let gateway = Gateway::new(quick(&server.url())).unwrap();
     let conversation = question();
-    let request =
-        ModelRequest { model: "\"m\"", conversation: &conversation, tools: &[], max_output_tokens: Some(99) };
+    let request = ModelRequest {
+        model: "\"m\"",
+        conversation: &conversation,
+        tools: &[],
+        native_tools: &[],
+        max_output_tokens: Some(99),
+    };
     block_on(gateway.complete(request, &mut |_| {})).unwrap();
     let mut sent = server.requests()[0].json();
     sent.as_object_mut().unwrap().remove("messages");
     let expected = json!({"model": "\"m\"", "stream": true, "stream_options": {"include_usage": true}, "max_tokens": 99});
     assert_eq!(sent, expected);
+}
+
+#[test]
+fn what_the_model_does_itself_is_named_by_type() {
+    let server = ScriptedGateway::sequence(vec![says("ok")]);
+    let gateway = Gateway::new(quick(&server.url())).unwrap();
+    let (conversation, list) = (question(), tools());
+    let native_tools = &["google_search".to_owned()][..];
+    for tools in [&[][..], &list] {
+        let model = "m";
+        let request =
+            ModelRequest { model, conversation: &conversation, tools, native_tools, max_output_tokens: None };
+        block_on(gateway.complete(request, &mut |_| {})).unwrap();
+    }
+    let (alone, beside) = (server.requests()[0].json(), server.requests()[1].json());
+    assert_eq!(alone["tools"], json!([{"type": "google_search"}]));
+    assert!(alone.get("tool_choice").is_none(), "{alone}");
+    assert_eq!(beside["tools"][1], json!({"type": "google_search"}));
+    assert_eq!(beside["tools"][0]["function"]["name"], "bash");
+    assert_eq!(beside["tool_choice"], "auto");
 }
 
 #[test]

@@ -46,7 +46,8 @@ pub(crate) async fn complete_with(
     conversation: &Conversation,
     tools: &[ToolDescription],
 ) -> (Result<Completion, ModelError>, Vec<String>) {
-    let request = ModelRequest { model: "m-1", conversation, tools, max_output_tokens: None };
+    let request =
+        ModelRequest { model: "m-1", conversation, tools, native_tools: &[], max_output_tokens: None };
     let mut heard = Vec::new();
     let mut listen = |progress: Progress<'_>| {
         heard.push(match progress {

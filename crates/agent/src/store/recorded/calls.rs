@@ -124,6 +124,7 @@ impl Asked {
             | Row::SkillActivated { .. }
             | Row::SkillRead { .. }
             | Row::SkillExecuted { .. }
+            | Row::Subagent(_)
             | Row::Provenance(_)
             | Row::Ended(_) => {}
         }

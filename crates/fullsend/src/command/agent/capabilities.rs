@@ -1,6 +1,7 @@
 //! What this build of the agent can do, for programs that drive it.
 
 use clap::CommandFactory as _;
+use fullsend_agent::subagent::Profile;
 use serde_json::{Value, json};
 
 use crate::cli::{Cli, TOOLS};
@@ -21,7 +22,7 @@ pub(super) fn document() -> Value {
         "repeatableCliFlags": repeatable,
         "parentToolIds": TOOLS,
         "builtinToolIds": TOOLS,
-        "subagentProfiles": [],
+        "subagentProfiles": Profile::ALL.map(Profile::as_str),
         "modelProviders": ["openai-compatible-gateway", "replay"],
         "features": {
             "images": true,
@@ -31,6 +32,7 @@ pub(super) fn document() -> Value {
             "hostMounts": true,
             "fabricMount": true,
             "resumeRun": true,
+            "subagents": true,
             "modelUsage": true,
         },
     })

@@ -176,6 +176,7 @@ fn detail(call: &ToolCall) -> Option<String> {
         "web_fetch" => vec![quoted("url")],
         "edit_file" => vec![quoted("path"), count("edits")],
         "write_file" => vec![quoted("path"), quoted("mode")],
+        "delegate_task" => vec![quoted("profile"), quoted("goal")],
         "load_skill" => vec![quoted("name")],
         "read_skill_resource" => vec![quoted("skill"), quoted("path")],
         "run_skill_script" => vec![quoted("skill"), quoted("path"), count("args")],

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use fullsend_agent::budget::Limits;
+use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::Opening;
 use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
-use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
 use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::manifest::RUN_MANIFEST_FILE;
 use fullsend_agent::prompt::{PromptParts, system_prompt};
@@ -22,15 +21,10 @@ use fullsend_agent::store::{
     RecordedResult, RecordedRoot, RecordedSandbox, RecordedSettings, RunStore,
 };
 use fullsend_agent::structured::StructuredResult;
-use fullsend_agent::tool::Tool;
+use fullsend_agent::subagent::{self, Delegate, Parent};
 use fullsend_agent::toolbox::Toolbox;
-use fullsend_agent::tools::{
-    Bash, BashLimits, LoadSkill, ReadSkillResource, SkillScript, SkillSet, WebFetch,
-};
-use fullsend_agent::wiring::SharedDirectory;
+use fullsend_agent::tools::SkillSet;
 use fullsend_agent::workspace::{Access, CurrentDir, SandboxPath, Workspace, WorkspacePlan};
-use fullsend_fetch::get::ExtraRoots;
-use fullsend_fetch::get::visit::{PlainHttp, VisitRules, Visitor};
 use fullsend_flow::Label;
 use fullsend_guard::SystemClock;
 use fullsend_origin::Sha256Digest;
@@ -40,9 +34,8 @@ use fullsend_skills::{Registry, SkillRoot, preload_message};
 
 use super::model::ChosenModel;
 use super::wanted::{SCHEMA, Wanted};
-use crate::cli::TOOLS;
+use super::workbench::{self, Workbench};
 use crate::command::sandbox::backend;
-use crate::environment;
 use crate::output::Advice;
 
 /// Tools that make no sense without skills.
@@ -224,7 +217,13 @@ impl Scene {
     }
 
     /// Sets everything up but the sandbox itself, which is made when it is needed.
-    pub(super) async fn start(&self, store: &RunStore, recorded: Option<&Recorded>) -> Result<Started> {
+    pub(super) async fn start(
+        &self,
+        store: &RunStore,
+        recorded: Option<&Recorded>,
+        model: &ChosenModel,
+        budget: &Budget,
+    ) -> Result<Started> {
         let start_dir = recorded.map_or(&self.settings.start_dir, |recorded| &recorded.current_dir);
         let current_dir = CurrentDir::new(SandboxPath::absolute(start_dir)?);
         let sidecars = self.sidecars(store)?;
@@ -248,7 +247,38 @@ impl Scene {
         if let Some(registry) = &self.registry {
             store.write_artifact("skill-registry.json", &registry.record(&store.now()))?;
         }
-        let toolbox = self.toolbox(store, &execution, &current_dir, skills.as_ref())?;
+        let bench = Workbench {
+            workspace: self.workspace.clone(),
+            execution: execution.clone(),
+            sources: self.sources.clone(),
+            lease: self.wanted.lease.clone(),
+        };
+        let mut tools = bench.tools(store, &current_dir);
+        if self.offers("web_fetch") {
+            tools.push(bench.web_fetch(store)?);
+        }
+        if let Some(skills) = &skills {
+            tools.extend(bench.of_skills(store, &current_dir, skills));
+        }
+        if self.offers(subagent::NAME) {
+            let policy = Arc::new(self.settings.flow_policy.clone());
+            let parent = Parent {
+                run_id: store.run_id().clone(),
+                artifact_root: self.artifact_root.clone(),
+                settings: self.settings.clone(),
+                model: model.client.clone(),
+                search_model: self.wanted.search_model.clone(),
+                policy,
+                sources: self.sources.clone(),
+                workspace: self.workspace.clone(),
+                budget: budget.clone(),
+                recorder: store.recorder(),
+                current_dir: current_dir.clone(),
+                outfitter: Arc::new(bench),
+            };
+            tools.push(Arc::new(Delegate::new(parent, self.wanted.profiles.clone(), recorded)));
+        }
+        let toolbox = workbench::offer(tools, |name| self.offers(name))?;
         let sources = self.sources.clone();
         Ok(Started { execution, toolbox, structured, current_dir, sources, opening })
     }
@@ -385,58 +415,6 @@ impl Scene {
     fn offers(&self, tool: &str) -> bool {
         self.settings.tools.contains(tool)
     }
-
-    fn toolbox(
-        &self,
-        store: &RunStore,
-        execution: &Execution,
-        current: &CurrentDir,
-        skills: Option<&Arc<SkillSet>>,
-    ) -> Result<Toolbox> {
-        let workspace = || self.workspace.clone();
-        let sources = || self.sources.clone();
-        let artifacts = Arc::new(store.artifacts().clone());
-        let place = Arc::new(SharedDirectory::new(workspace(), current.clone()));
-        let mut tools: Vec<Arc<dyn Tool>> = vec![
-            Arc::new(Bash::new(
-                execution.clone(),
-                place.clone(),
-                artifacts.clone(),
-                BashLimits::default(),
-                sources(),
-            )),
-            Arc::new(ReadFile::new(workspace(), current.clone(), sources())),
-            Arc::new(ListFiles::new(workspace(), current.clone(), sources())),
-            Arc::new(SearchFiles::new(workspace(), current.clone(), sources())),
-            Arc::new(ViewImage::new(workspace(), current.clone(), artifacts.clone(), sources())),
-            Arc::new(EditFile::new(workspace(), current.clone(), sources())),
-            Arc::new(WriteFile::new(workspace(), current.clone(), sources())),
-        ];
-        if self.offers("web_fetch") {
-            // Pages of the web are what it is for, also those without TLS; what they say is not trusted either way.
-            let rules = VisitRules {
-                plain_http: PlainHttp::Allowed,
-                extra_roots: environment::extra_roots().into_iter().map(ExtraRoots::File).collect(),
-                ..VisitRules::default()
-            };
-            tools.push(Arc::new(WebFetch::new(Visitor::new(rules)?, artifacts.clone(), sources())));
-        }
-        if let Some(skills) = skills {
-            tools.push(Arc::new(LoadSkill::new(skills.clone())));
-            tools.push(Arc::new(ReadSkillResource::new(skills.clone())));
-            let scripts = SkillScript::new(execution.clone(), place, artifacts, skills.clone(), sources());
-            tools.push(Arc::new(scripts));
-        }
-        let mut toolbox = Toolbox::default();
-        for name in TOOLS.into_iter().filter(|name| !tools.iter().any(|tool| tool.spec().name == *name)) {
-            toolbox.forbid(name);
-        }
-        for tool in tools {
-            let offered = self.offers(tool.spec().name);
-            toolbox.add(tool, offered)?;
-        }
-        Ok(toolbox)
-    }
 }
 
 /// The limits on record.
@@ -481,6 +459,9 @@ fn settings_of(
     if registry.is_none() {
         tools.retain(|tool| !OF_SKILLS.contains(&tool.as_str()));
     }
+    if wanted.profiles.is_empty() {
+        tools.remove(subagent::NAME);
+    }
     let roots = wanted.skills_roots.iter().map(|path| RecordedRoot {
         path: path.clone(),
         digest: registry.map(registry_digest).unwrap_or_default(),
@@ -489,7 +470,7 @@ fn settings_of(
         workspace: wanted.workspace.clone(),
         start_dir,
         tools,
-        subagent_profiles: BTreeSet::new(),
+        subagent_profiles: wanted.profiles.iter().map(|profile| profile.as_str().to_owned()).collect(),
         skill_scripts: wanted.scripts.iter().map(ToString::to_string).collect(),
         mounts: mounts.collect(),
         sandbox: RecordedSandbox {

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
+use fullsend_agent::browser::{AccountAccess, Lease, ProfileMode};
 use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::manifest::RunManifest;
 use fullsend_agent::store::{MountAccess, Provenance, RecordedSettings, RunStore};
+use fullsend_agent::subagent::{self, Profile};
 use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
 use fullsend_skills::AllowedScript;
 use serde_json::Value;
@@ -15,7 +17,7 @@ use serde_json::Value;
 use super::decided::Decided;
 use super::mediation::SidecarDirs;
 use super::{absolute, flow_policy};
-use crate::cli::{AgentExecArgs, OutputMode, PlaceArgs, TOOLS};
+use crate::cli::{AgentExecArgs, BrowserArgs, OutputMode, PlaceArgs, TOOLS};
 use crate::environment;
 use crate::output::{Advice, Output};
 
@@ -39,6 +41,10 @@ pub(super) struct Wanted {
     pub(super) sidecars: SidecarDirs,
     pub(super) hosts: BTreeSet<String>,
     pub(super) tools: BTreeSet<String>,
+    pub(super) profiles: Vec<Profile>,
+    pub(super) search_model: String,
+    /// The browser that subagents may drive.
+    pub(super) lease: Option<Lease>,
     pub(super) scripts: Vec<AllowedScript>,
     pub(super) mode: FlowMode,
     pub(super) role: PromptRole,
@@ -86,6 +92,9 @@ impl Wanted {
             runtime: option(&place.sandbox_docker_runtime, "SANDBOX_DOCKER_RUNTIME"),
             hosts: place.allow_host.iter().cloned().collect(),
             tools: tools_of(args),
+            profiles: profiles_of(args)?,
+            search_model: search_model_of(args),
+            lease: lease_of(&args.browser)?,
             scripts: args
                 .skills
                 .allow_skill_script
@@ -161,6 +170,16 @@ impl Wanted {
             runtime: place.sandbox_docker_runtime.clone().or_else(|| recorded.sandbox.runtime.clone()),
             hosts: asked_or(&place.allow_host, &recorded.sandbox.network_hosts),
             tools: asked_or(&args.permission.allow_tool, &recorded.tools),
+            profiles: asked_or(&args.permission.allow_subagent_profile, &recorded.subagent_profiles)
+                .iter()
+                .filter_map(|name| Profile::named(name))
+                // A browser is lent anew, or not at all.
+                .filter(|profile| {
+                    *profile != Profile::Browser || args.browser.browser_access_cdp_url.is_some()
+                })
+                .collect(),
+            search_model: search_model_of(args),
+            lease: lease_of(&args.browser)?,
             scripts,
             mode: decided.mode,
             role: decided.role,
@@ -200,6 +219,53 @@ fn tools_of(args: &AgentExecArgs) -> BTreeSet<String> {
         return usual.map(str::to_owned).collect();
     }
     given.iter().cloned().collect()
+}
+
+/// What subagents may be. A run that may use only some tools has none unless they are asked for.
+fn profiles_of(args: &AgentExecArgs) -> Result<Vec<Profile>> {
+    let (asked, tools) = (&args.permission.allow_subagent_profile, &args.permission.allow_tool);
+    if asked.is_empty() {
+        return Ok(if tools.is_empty() { vec![Profile::Default] } else { Vec::new() });
+    }
+    ensure!(
+        tools.is_empty() || tools.iter().any(|tool| tool == subagent::NAME),
+        Advice::new(
+            "`--allow-subagent-profile` is of no use without the tool that starts subagents",
+            format!("add `--allow-tool {}`, or leave the profile out", subagent::NAME)
+        )
+    );
+    let mut profiles: Vec<Profile> = asked.iter().filter_map(|name| Profile::named(name)).collect();
+    ensure!(
+        !profiles.contains(&Profile::Browser) || args.browser.browser_access_cdp_url.is_some(),
+        Advice::new(
+            "subagents of the profile `browser` need a browser",
+            "say where one listens with `--browser-access-cdp-url http://127.0.0.1:PORT`"
+        )
+    );
+    profiles.sort_unstable();
+    profiles.dedup();
+    Ok(profiles)
+}
+
+/// The right to drive a browser, if one was given and is not over.
+fn lease_of(args: &BrowserArgs) -> Result<Option<Lease>> {
+    let Some(endpoint) = &args.browser_access_cdp_url else { return Ok(None) };
+    let mut lease =
+        Lease::new(endpoint)?.until(args.browser_access_expires_at.as_deref().unwrap_or_default())?;
+    if args.browser_access_profile_mode.as_deref() == Some("persistent") {
+        lease = lease.with_mode(ProfileMode::Persistent);
+    }
+    if args.browser_access_account_access.as_deref() == Some("available") {
+        lease = lease.with_account(AccountAccess::Available);
+    }
+    lease.check(fullsend_guard::Clock::now(&fullsend_guard::SystemClock))?;
+    Ok(Some(lease))
+}
+
+fn search_model_of(args: &AgentExecArgs) -> String {
+    let of_environment = || environment::agent_option("WEB_SEARCH_MODEL").map(|(_, value)| value);
+    let named = args.model.web_search_model.clone().or_else(of_environment);
+    named.unwrap_or_else(|| subagent::SEARCH_MODEL.to_owned())
 }
 
 fn structured_of(args: &AgentExecArgs, workspace: &Path, current: &Path) -> Result<Option<(PathBuf, Value)>> {
