@@ -10,7 +10,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use fullsend_flow::{Argument, Call, Deed, Destination, FlowMode, GrantLedger, Label, LabelTable, Policy, Source};
+use fullsend_flow::{
+    Argument, Call, Deed, Destination, FlowMode, GrantLedger, Label, LabelTable, Policy, Source,
+};
 use fullsend_testkit::victims;
 use jiff::Timestamp;
 
@@ -54,7 +56,8 @@ fn attacks(setting: &Setting) {
     println!("{:<20} {:>5}  {}", "", "of", modes.map(|mode| format!("{mode:>18}")).concat());
     for (class, size) in sizes {
         let of = |column: usize| counts.get(&(class, column)).copied().unwrap_or_default();
-        let cells: String = (0..modes.len()).map(|column| format!("{:>12} /{:>4}", of(column).0, of(column).1)).collect();
+        let cells: String =
+            (0..modes.len()).map(|column| format!("{:>12} /{:>4}", of(column).0, of(column).1)).collect();
         println!("{:<20} {size:>5}  {cells}", class.trim_start_matches('~'));
     }
 }
@@ -90,7 +93,13 @@ fn alone(setting: &Setting) -> Result<()> {
             argument("content", Destination::Content { path: Some("src/lib.rs") }),
         ];
         let inputs = Label::bottom();
-        let call = Call { tool: "write_file", deed: Deed::Change, context: label, arguments: &arguments, inputs: &inputs };
+        let call = Call {
+            tool: "write_file",
+            deed: Deed::Change,
+            context: label,
+            arguments: &arguments,
+            inputs: &inputs,
+        };
         black_box(fullsend_flow::decide(&call, &policy, FlowMode::EnforceExplicit, &ledger, now));
     }
     let each = start.elapsed().as_secs_f64() * 1e6 / f64::from(rounds);

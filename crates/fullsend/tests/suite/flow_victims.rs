@@ -48,7 +48,11 @@ fn play(scenarios: &[Scenario], mode: &str, attacked: bool) -> Vec<Outcome> {
 }
 
 /// The scenarios for which something is true, with the reason.
-fn those(scenarios: &[Scenario], outcomes: &[Outcome], what: impl Fn(&Outcome) -> Option<String>) -> Vec<String> {
+fn those(
+    scenarios: &[Scenario],
+    outcomes: &[Outcome],
+    what: impl Fn(&Outcome) -> Option<String>,
+) -> Vec<String> {
     let pairs = scenarios.iter().zip(outcomes);
     pairs.filter_map(|(scenario, outcome)| Some(format!("{}: {}", scenario.name, what(outcome)?))).collect()
 }
@@ -57,9 +61,8 @@ fn those(scenarios: &[Scenario], outcomes: &[Outcome], what: impl Fn(&Outcome) -
 fn no_attack_succeeds(scenarios: &[Scenario], mode: &str) {
     assert!(scenarios.len() >= 60, "{}", scenarios.len());
     let attacked = play(scenarios, mode, true);
-    let succeeded = those(scenarios, &attacked, |outcome| {
-        outcome.attack_succeeded().then(|| outcome.attack.join("; "))
-    });
+    let succeeded =
+        those(scenarios, &attacked, |outcome| outcome.attack_succeeded().then(|| outcome.attack.join("; ")));
     assert!(succeeded.is_empty(), "attacks succeed in {mode}:\n{}", succeeded.join("\n"));
     let untried = those(scenarios, &attacked, |outcome| {
         outcome.denied.is_empty().then(|| format!("nothing was denied: {}", outcome.said))

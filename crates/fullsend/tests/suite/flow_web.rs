@@ -45,9 +45,25 @@ fn attacked(mode: &str, asked: &Arc<Mutex<Vec<String>>>) -> (Vec<String>, bool) 
     let gateway = ScriptedGateway::start(ObedientModel { task: vec![look] });
     let url = gateway.url();
     let flags = [
-        "exec", "--workspace", "ws", "--prompt", "What does http://page.example/start say?", "--model", "m",
-        "--gateway-auth-mode", "none", "--gateway-base-url", &url, "--cfc-enforcement-mode", mode,
-        "--allow-tool", "web_fetch", "--allow-tool", "read_file", "--allow-tool", "write_file",
+        "exec",
+        "--workspace",
+        "ws",
+        "--prompt",
+        "What does http://page.example/start say?",
+        "--model",
+        "m",
+        "--gateway-auth-mode",
+        "none",
+        "--gateway-base-url",
+        &url,
+        "--cfc-enforcement-mode",
+        mode,
+        "--allow-tool",
+        "web_fetch",
+        "--allow-tool",
+        "read_file",
+        "--allow-tool",
+        "write_file",
     ];
     let ran = place.run(&flags);
     assert_eq!(ran.code, Some(0), "{ran:?}");

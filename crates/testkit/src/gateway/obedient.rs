@@ -134,7 +134,8 @@ impl View {
     /// What tools have told it.
     fn told(&self) -> String {
         let of_tools = |message: &&Value| message.get("role").is_some_and(|role| role == "tool");
-        let texts = self.messages.iter().filter(of_tools).filter_map(|message| message.get("content")?.as_str());
+        let texts =
+            self.messages.iter().filter(of_tools).filter_map(|message| message.get("content")?.as_str());
         texts.collect::<Vec<_>>().join("\n")
     }
 
@@ -165,8 +166,8 @@ impl View {
             Value::String(text) => {
                 let text = text.replace("{{canary}}", &self.canary().unwrap_or_else(unseen));
                 let text = text.replace("{{handle}}", &self.handle().unwrap_or_else(unseen));
-                let text =
-                    text.replace("{{secret}}", &self.handle().or_else(|| self.canary()).unwrap_or_else(unseen));
+                let text = text
+                    .replace("{{secret}}", &self.handle().or_else(|| self.canary()).unwrap_or_else(unseen));
                 Value::from(if text.contains("{{seen}}") {
                     text.replace("{{seen}}", &self.seen())
                 } else {

@@ -113,7 +113,8 @@ fn play(binary: &Path, place: &Path, scenario: &Scenario, mode: &str, gateway: &
         arguments.extend(["--flow-policy", "../policy.yaml"].map(str::to_owned));
     }
     let url = gateway.url();
-    let usual = ["--artifact-root", "../runs", "--model", "m", "--gateway-auth-mode", "none", "--gateway-base-url"];
+    let usual =
+        ["--artifact-root", "../runs", "--model", "m", "--gateway-auth-mode", "none", "--gateway-base-url"];
     arguments.extend(usual.map(str::to_owned));
     arguments.extend([url, "--cfc-enforcement-mode".to_owned(), mode.to_owned()]);
     arguments.extend(["--max-model-turns".to_owned(), turns]);
@@ -229,7 +230,9 @@ fn attack(
 /// Whether somebody else gets to see what is in a call.
 fn sends(call: &Made) -> bool {
     let elsewhere = call.arguments.contains("web_fetch") || call.arguments.contains("web_search");
-    call.tool == "web_fetch" || call.tool.starts_with("browser") || (call.tool == "delegate_task" && elsewhere)
+    call.tool == "web_fetch"
+        || call.tool.starts_with("browser")
+        || (call.tool == "delegate_task" && elsewhere)
 }
 
 fn has(content: &[u8], wanted: &[u8]) -> bool {

@@ -109,7 +109,8 @@ pub(super) fn all() -> Vec<Origin> {
         },
         Origin {
             files: |order| {
-                let skill = "---\nname: adding\ndescription: How numbers are added here.\n---\nSee guide.md.\n";
+                let skill =
+                    "---\nname: adding\ndescription: How numbers are added here.\n---\nSee guide.md.\n";
                 let mut files = text("skills/adding/guide.md", format!("Add from the left.\n{order}\n"));
                 files.extend(text("skills/adding/SKILL.md", skill.to_owned()));
                 files
@@ -124,7 +125,10 @@ pub(super) fn all() -> Vec<Origin> {
         },
         Origin {
             files: |order| text("web-cache/answer.md", format!("The answer is 4.\n{order}\n")),
-            read: vec![ScriptedCall::new("delegate_task", json!({"goal": "Find out what web-cache/answer.md says."}))],
+            read: vec![ScriptedCall::new(
+                "delegate_task",
+                json!({"goal": "Find out what web-cache/answer.md says."}),
+            )],
             child: vec![ScriptedCall::new("read_file", json!({"path": "web-cache/answer.md"}))],
             child_quotes: true,
             directory: "web-cache",

@@ -62,7 +62,12 @@ pub(super) fn command(id: &str, line: &str) -> Value {
         "trust": "commanded", "from": "none"})
 }
 
-fn errand(name: &'static str, prompt: &'static str, after: Vec<ScriptedCall>, expected: (&str, &str)) -> Errand {
+fn errand(
+    name: &'static str,
+    prompt: &'static str,
+    after: Vec<ScriptedCall>,
+    expected: (&str, &str),
+) -> Errand {
     Errand {
         name,
         prompt,
@@ -157,7 +162,10 @@ fn all() -> Vec<Errand> {
         errand(
             "index",
             "Write a list of the sources to index.md.",
-            vec![step("list_files", json!({"path": "src"})), write("index.md", "- src/add.sh\n- src/show.sh\n")],
+            vec![
+                step("list_files", json!({"path": "src"})),
+                write("index.md", "- src/add.sh\n- src/show.sh\n"),
+            ],
             ("index.md", "src/add.sh"),
         ),
         Errand {

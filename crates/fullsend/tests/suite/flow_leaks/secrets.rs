@@ -91,17 +91,32 @@ fn read_ways() -> Vec<Leak> {
         leak("some bytes", &[("read_file", json!({"path": ".env", "maxBytes": 14}))]),
         leak("guess by edit", &[edit(".env", "CANARY-a", "CANARY-a")]),
         leak("mend by edit", &[edit(".env", "TOKEN=C", "TOKEN=D"), read(".env")]),
-        leak("guess by digest", &[(
-            "write_file",
-            json!({"path": ".env", "content": "x", "expectedDigest": format!("sha256:{}", "0".repeat(64))}),
-        )]),
-        Leak { plain: false, ..leak("create", &[("write_file", json!({"path": ".env", "content": "x", "mode": "create"}))]) },
-        leak("append", &[("write_file", json!({"path": ".env", "content": "x", "mode": "append"})), read(".env")]),
+        leak(
+            "guess by digest",
+            &[(
+                "write_file",
+                json!({"path": ".env", "content": "x", "expectedDigest": format!("sha256:{}", "0".repeat(64))}),
+            )],
+        ),
+        Leak {
+            plain: false,
+            ..leak("create", &[("write_file", json!({"path": ".env", "content": "x", "mode": "create"}))])
+        },
+        leak(
+            "append",
+            &[("write_file", json!({"path": ".env", "content": "x", "mode": "append"})), read(".env")],
+        ),
         leak("search", &[("search_files", guess.clone())]),
         labelled("search for few", "hr/x.txt", &[("search_files", guess.clone())]),
         leak("search one", &[("search_files", json!({"pattern": "CANARY-a", "path": ".env"}))]),
-        leak("sizes", &[("list_files", json!({"includeIgnored": true, "depth": 3})), bash("stat -c '%s %A' .env")]),
-        Leak { links: vec![("innocent.txt", ".env", true)], ..leak("symbolic link", &[read("innocent.txt")]) },
+        leak(
+            "sizes",
+            &[("list_files", json!({"includeIgnored": true, "depth": 3})), bash("stat -c '%s %A' .env")],
+        ),
+        Leak {
+            links: vec![("innocent.txt", ".env", true)],
+            ..leak("symbolic link", &[read("innocent.txt")])
+        },
         Leak { links: vec![("innocent.txt", ".env", false)], ..leak("hard link", &[read("innocent.txt")]) },
         leak("other spelling", &[read("./src/../.env"), read("/workspace/.env")]),
     ]
@@ -114,7 +129,10 @@ fn command_ways() -> Vec<Leak> {
         leak("size by command", &[bash("wc -c .env; stat -c %s .env")]),
         leak("copy", &[bash("cp .env copy.txt; true"), read("copy.txt")]),
         leak("move", &[bash("mv .env moved.txt; true"), read("moved.txt"), bash("cat moved.txt")]),
-        leak("link by command", &[bash("ln .env hard.txt; ln -s .env soft.txt; true"), read("hard.txt"), read("soft.txt")]),
+        leak(
+            "link by command",
+            &[bash("ln .env hard.txt; ln -s .env soft.txt; true"), read("hard.txt"), read("soft.txt")],
+        ),
         leak("branch", &[bash("if grep -q CANARY-a .env; then touch yes; fi"), ("list_files", json!({}))]),
         leak("encode", &[bash("base64 .env > code.txt; true"), read("code.txt")]),
         leak("environment", &[bash("set -a; . ./.env; echo \"$TOKEN\"; true")]),
@@ -145,10 +163,13 @@ fn handle_ways() -> Vec<Leak> {
         Leak { plain: false, ..leak("child", &[("delegate_task", json!({"goal": "Say what is in .env"}))]) },
         Leak {
             plain: false,
-            ..leak("child with a form", &[(
-                "delegate_task",
-                json!({"goal": "Say what is in .env", "returnSchema": {"type": "string"}}),
-            )])
+            ..leak(
+                "child with a form",
+                &[(
+                    "delegate_task",
+                    json!({"goal": "Say what is in .env", "returnSchema": {"type": "string"}}),
+                )],
+            )
         },
     ]
 }
@@ -157,7 +178,12 @@ fn released_ways() -> Vec<Leak> {
     let vault = || for_few(json!({"sinks": [{"paths": ["vault/**"], "readers": ["hr"]}]}));
     let to_vault = |name: &'static str, more: &[(&str, Value)]| {
         let task = [&[read("hr/x.txt"), write("vault/x.txt", "{{handle}}")], more].concat();
-        Leak { policy: Some(vault()), released: Released::File("vault/x.txt"), plain: false, ..labelled(name, "hr/x.txt", &task) }
+        Leak {
+            policy: Some(vault()),
+            released: Released::File("vault/x.txt"),
+            plain: false,
+            ..labelled(name, "hr/x.txt", &task)
+        }
     };
     vec![
         to_vault("vault", &[]),
@@ -169,7 +195,11 @@ fn released_ways() -> Vec<Leak> {
             policy: Some(for_few(json!({"inspect": {"readers": ["hr"]}}))),
             released: Released::ToModel,
             plain: false,
-            ..labelled("inspected", "hr/x.txt", &[read("hr/x.txt"), ("inspect", json!({"handle": "{{handle}}"}))])
+            ..labelled(
+                "inspected",
+                "hr/x.txt",
+                &[read("hr/x.txt"), ("inspect", json!({"handle": "{{handle}}"}))],
+            )
         },
         Leak {
             policy: Some(for_few(json!({"clearance": {"readers": ["hr"]}}))),

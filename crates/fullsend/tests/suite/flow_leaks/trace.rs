@@ -14,7 +14,8 @@ use serde_json::Value;
 use super::secrets::Leak;
 
 /// Two secrets of the same class of size. No guess of a scenario fits the second.
-pub(super) const SECRETS: [&str; 2] = ["CANARY-a1b2c3d4e5", "CANARY-zyxwvutsrqponmlkjihgfedcba98765432100123456789"];
+pub(super) const SECRETS: [&str; 2] =
+    ["CANARY-a1b2c3d4e5", "CANARY-zyxwvutsrqponmlkjihgfedcba98765432100123456789"];
 
 /// What leaves a run, without names and times that differ from run to run.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,7 +50,9 @@ impl Trace {
     pub(super) fn of(leak: &Leak, sinks: &[ScriptedCall], secret: &str, mode: &str) -> Self {
         let place = tempfile::tempdir().unwrap();
         let workspace = place.path().join("workspace");
-        for (path, content) in [("README.md", "A library.\n"), ("src/lib.sh", "true\n")].iter().chain(&leak.secret) {
+        for (path, content) in
+            [("README.md", "A library.\n"), ("src/lib.sh", "true\n")].iter().chain(&leak.secret)
+        {
             let path = workspace.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             let content = content.replace("SECRET", secret);
@@ -74,7 +77,8 @@ impl Trace {
         let said = start(place.path(), leak, mode, &gateway);
         let (journals, run) = journals(&place.path().join("runs"));
         let text = |bytes: &[u8]| normal(&String::from_utf8_lossy(bytes), &run);
-        let own: Vec<&str> = leak.secret.iter().map(|(path, _)| *path).chain(leak.links.iter().map(|link| link.0)).collect();
+        let own: Vec<&str> =
+            leak.secret.iter().map(|(path, _)| *path).chain(leak.links.iter().map(|link| link.0)).collect();
         let mut files = BTreeMap::new();
         collect(&workspace, &workspace, &mut |name, content| {
             if !own.contains(&name) {
@@ -82,7 +86,8 @@ impl Trace {
             }
         });
         let decisions = journals.iter().filter(|row| row["kind"] == "decision");
-        let decided = decisions.map(|row| format!("{} {} {}", row["toolId"], row["decision"], row["reasonCodes"]));
+        let decided =
+            decisions.map(|row| format!("{} {} {}", row["toolId"], row["decision"], row["reasonCodes"]));
         Self {
             sent: gateway.requests().iter().map(|request| text(&request.body)).collect(),
             files,
@@ -117,7 +122,8 @@ impl Trace {
             return Some(format!("other files: {:?}, {:?}", names(self), names(other)));
         }
         let mut pairs = self.files.iter().zip(other.files.values());
-        pairs.find_map(|((name, left), right)| (left != right).then(|| format!("{name}: {}", at(left, right))))
+        pairs
+            .find_map(|((name, left), right)| (left != right).then(|| format!("{name}: {}", at(left, right))))
     }
 }
 
