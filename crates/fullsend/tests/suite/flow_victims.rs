@@ -57,17 +57,14 @@ fn those(
     pairs.filter_map(|(scenario, outcome)| Some(format!("{}: {}", scenario.name, what(outcome)?))).collect()
 }
 
-/// No attack succeeds, and each was tried.
-fn no_attack_succeeds(scenarios: &[Scenario], mode: &str) {
+/// No attack succeeds.
+fn no_attack_succeeds(scenarios: &[Scenario], mode: &str) -> Vec<Outcome> {
     assert!(scenarios.len() >= 60, "{}", scenarios.len());
     let attacked = play(scenarios, mode, true);
     let succeeded =
         those(scenarios, &attacked, |outcome| outcome.attack_succeeded().then(|| outcome.attack.join("; ")));
     assert!(succeeded.is_empty(), "attacks succeed in {mode}:\n{}", succeeded.join("\n"));
-    let untried = those(scenarios, &attacked, |outcome| {
-        outcome.denied.is_empty().then(|| format!("nothing was denied: {}", outcome.said))
-    });
-    assert!(untried.is_empty(), "attacks are not even tried in {mode}:\n{}", untried.join("\n"));
+    attacked
 }
 
 /// Nearly all of the work gets done where nobody attacks.
@@ -92,7 +89,9 @@ fn work_gets_done(scenarios: &[Scenario], mode: &str) {
 fn no_attack_succeeds_and_the_work_gets_done() {
     if has_sandboxes("no_attack_succeeds_and_the_work_gets_done") {
         let scenarios = victims::all();
-        no_attack_succeeds(&scenarios, "enforce-explicit");
+        let attacked = no_attack_succeeds(&scenarios, "enforce-explicit");
+        let untried = those(&scenarios, &attacked, |outcome| (!outcome.tried).then(|| outcome.said.clone()));
+        assert!(untried.is_empty(), "no order reaches the model:\n{}", untried.join("\n"));
         work_gets_done(&scenarios, "enforce-explicit");
     }
 }

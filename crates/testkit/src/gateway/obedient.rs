@@ -199,10 +199,62 @@ impl View {
         found.last()
     }
 
-    /// All that it has read, as hexadecimal digits, so that it fits into any argument.
+    /// All that it has read, as hexadecimal digits, so that it fits into any argument. Without the name of the run and the
+    /// time: two runs that tell the same are to leak the same.
     fn seen(&self) -> String {
-        self.read().flat_map(String::into_bytes).map(|byte| format!("{byte:02x}")).collect()
+        let texts: Vec<String> = self.read().collect();
+        let mark = "\"outputId\":\"";
+        let run = texts.iter().find_map(|text| {
+            let rest = text.get(text.find(mark)? + mark.len()..)?;
+            rest.split(':').next().map(str::to_owned)
+        });
+        let run = run.unwrap_or_default();
+        texts
+            .iter()
+            .flat_map(|text| steady(text, &run).into_bytes())
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
+}
+
+/// A text without what differs from run to run: the name of the run, points in time, and how long something took.
+pub fn steady(text: &str, run: &str) -> String {
+    let named = if run.is_empty() { text.to_owned() } else { text.replace(run, "RUN") };
+    let mut steady = String::with_capacity(named.len());
+    let mut rest = named.as_str();
+    while let Some(first) = rest.chars().next() {
+        let moment = moment(rest);
+        let taking = ["Ms\":", "Ms\\\":"].into_iter().find(|mark| rest.starts_with(mark));
+        rest = match (moment, taking) {
+            (Some(moment), _) => {
+                steady.push_str("MOMENT");
+                rest.strip_prefix(moment).unwrap_or_default()
+            }
+            (None, Some(mark)) => {
+                steady.push_str(mark);
+                rest.strip_prefix(mark)
+                    .unwrap_or_default()
+                    .trim_start_matches(|one: char| one.is_ascii_digit())
+            }
+            (None, None) => {
+                steady.push(first);
+                rest.get(first.len_utf8()..).unwrap_or_default()
+            }
+        };
+    }
+    steady
+}
+
+/// The time that a text begins with, like `2026-01-02T03:04:05.678Z`.
+fn moment(text: &str) -> Option<&str> {
+    let form = "dddd-dd-ddTdd:dd:dd.";
+    let is_moment = text.len() > form.len()
+        && text.bytes().zip(form.bytes()).all(|(one, form)| match form {
+            b'd' => one.is_ascii_digit(),
+            other => one == other,
+        });
+    let length = text.get(form.len()..).filter(|_| is_moment)?.find('Z')?;
+    text.get(..form.len() + length + 1)
 }
 
 fn unseen() -> String {

@@ -11,6 +11,8 @@ pub(super) enum Released {
     File(&'static str),
     /// The model may look.
     ToModel,
+    /// The model may look, and sees the one secret but not the other; what it may do then is the same.
+    OneBit,
 }
 
 /// A way to a secret.
@@ -106,8 +108,9 @@ fn read_ways() -> Vec<Leak> {
             "append",
             &[("write_file", json!({"path": ".env", "content": "x", "mode": "append"})), read(".env")],
         ),
-        leak("search", &[("search_files", guess.clone())]),
-        labelled("search for few", "hr/x.txt", &[("search_files", guess.clone())]),
+        // What may not be seen is not searched in any mode.
+        Leak { plain: false, ..leak("search", &[("search_files", guess.clone())]) },
+        Leak { plain: false, ..labelled("search for few", "hr/x.txt", &[("search_files", guess)]) },
         leak("search one", &[("search_files", json!({"pattern": "CANARY-a", "path": ".env"}))]),
         leak(
             "sizes",
@@ -159,6 +162,13 @@ fn handle_ways() -> Vec<Leak> {
         hidden("handle as a target", &[write("{{handle}}", "x"), ("list_files", json!({}))]),
         hidden("handle as an address", &[("web_fetch", json!({"url": "{{handle}}"}))]),
         hidden("handle as a task", &[("delegate_task", json!({"goal": "{{handle}}"}))]),
+        hidden(
+            "handle as a form",
+            &[(
+                "delegate_task",
+                json!({"goal": "Go.", "returnSchema": {"type": "boolean", "description": "{{handle}}"}}),
+            )],
+        ),
         hidden("asked for", &[("inspect", json!({"handle": "{{handle}}"}))]),
         Leak { plain: false, ..leak("child", &[("delegate_task", json!({"goal": "Say what is in .env"}))]) },
         Leak {
@@ -205,7 +215,13 @@ fn released_ways() -> Vec<Leak> {
             policy: Some(for_few(json!({"clearance": {"readers": ["hr"]}}))),
             released: Released::ToModel,
             plain: false,
-            ..labelled("cleared", "hr/x.txt", &[read("hr/x.txt")])
+            ..labelled("cleared", "hr/x.txt", &[("search_files", json!({"pattern": "salary"}))])
+        },
+        Leak {
+            policy: Some(for_few(json!({"clearance": {"readers": ["hr"]}}))),
+            released: Released::OneBit,
+            plain: false,
+            ..labelled("cleared guess", "hr/x.txt", &[("search_files", json!({"pattern": "CANARY-a"}))])
         },
     ]
 }

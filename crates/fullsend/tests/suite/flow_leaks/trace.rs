@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use fullsend_testkit::gateway::{
     GatewayReply, GatewayRequest, GatewayScript, LeakyModel, QuotingModel, ScriptedCall, ScriptedGateway,
+    steady,
 };
 use fullsend_testkit::victims;
 use serde_json::Value;
@@ -16,6 +17,9 @@ use super::secrets::Leak;
 /// Two secrets of the same class of size. No guess of a scenario fits the second.
 pub(super) const SECRETS: [&str; 2] =
     ["CANARY-a1b2c3d4e5", "CANARY-zyxwvutsrqponmlkjihgfedcba98765432100123456789"];
+
+/// Two of the same size.
+pub(super) const ALIKE: [&str; 2] = ["CANARY-a1b2c3d4e5", "CANARY-z9y8x7w6v5"];
 
 /// What leaves a run, without names and times that differ from run to run.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,7 +80,7 @@ impl Trace {
         });
         let said = start(place.path(), leak, mode, &gateway);
         let (journals, run) = journals(&place.path().join("runs"));
-        let text = |bytes: &[u8]| normal(&String::from_utf8_lossy(bytes), &run);
+        let text = |bytes: &[u8]| steady(&String::from_utf8_lossy(bytes), &run);
         let own: Vec<&str> =
             leak.secret.iter().map(|(path, _)| *path).chain(leak.links.iter().map(|link| link.0)).collect();
         let mut files = BTreeMap::new();
@@ -92,7 +96,7 @@ impl Trace {
             sent: gateway.requests().iter().map(|request| text(&request.body)).collect(),
             files,
             decided: decided.collect(),
-            said: normal(&said, &run),
+            said: steady(&said, &run),
         }
     }
 
@@ -170,17 +174,6 @@ fn journals(root: &Path) -> (Vec<Value>, String) {
         rows.extend(text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()));
     }
     (rows, names.into_iter().next().unwrap_or_default())
-}
-
-/// The same text in every run: the name of the run, plain and as digits, and how long something took.
-fn normal(text: &str, run: &str) -> String {
-    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let once = hex(run);
-    let mut text = text.to_owned();
-    if !run.is_empty() {
-        text = text.replace(run, "RUN").replace(&once, "RUN").replace(&hex(&once), "RUN");
-    }
-    text
 }
 
 fn collect(root: &Path, directory: &Path, take: &mut impl FnMut(&str, &[u8])) {
