@@ -49,10 +49,14 @@ fn detail(spec: &ToolSpec, violation: &Violation, reason: Reason, named: &Named)
         Trust::Workspace => "text that the workspace or the operator vouches for",
         Trust::None => "more trust",
     };
+    let vouched = match Trust::of(&violation.label.integrity) {
+        Trust::None => "nobody vouches for",
+        Trust::Workspace | Trust::Commanded => "only the workspace vouches for",
+    };
     match (&violation.part, reason) {
         (Part::Control, Reason::Trust) => {
             format!(
-                "the conversation that decided to call it holds text that nobody vouches for, and it needs {needed}"
+                "the conversation that decided to call it holds text that {vouched}, and it needs {needed}"
             )
         }
         (Part::Control, Reason::Readers) => {
@@ -60,7 +64,7 @@ fn detail(spec: &ToolSpec, violation: &Violation, reason: Reason, named: &Named)
         }
         (Part::Argument(name), Reason::Trust) => {
             let origin = origin(name, named);
-            format!("`{name}` was made of {origin} that nobody vouches for, and there it needs {needed}")
+            format!("`{name}` was made of {origin} that {vouched}, and there it needs {needed}")
         }
         (Part::Argument(name), Reason::Readers) => {
             let origin = origin(name, named);

@@ -20,7 +20,14 @@ const LONGEST_HOLDER: u64 = 200;
 /// The right to run a run, until it is dropped or the process dies.
 #[derive(Debug)]
 pub(super) struct RunLock {
-    _held: File,
+    held: File,
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // Closing alone is not enough: a child that another thread is just starting may still have the file, too.
+        let _the_process_may_be_ending = self.held.unlock();
+    }
 }
 
 impl RunLock {
@@ -41,7 +48,7 @@ impl RunLock {
             .and_then(|()| write!(file, "{} since {}", std::process::id(), time::now(clock)));
         // The words are for people; a full disk takes nothing from the lock.
         let _the_lock_is_held = written;
-        Ok(Self { _held: file })
+        Ok(Self { held: file })
     }
 }
 

@@ -97,7 +97,7 @@ impl Bash {
         match self.execute(&context, &script, &start, timeout).await {
             Ok(captured) => {
                 let finished = self.finish(&context, command, &script, start, timeout, captured).await;
-                finished.map(|output| ToolOutput { label, ..output })
+                finished.map(|output| ToolOutput { label: label.join(&output.label), ..output })
             }
             Err(ToolFault::Sandbox(SandboxError::InvalidRequest(message))) => {
                 Ok(self.refused(&context, command, 1, message))
@@ -202,7 +202,7 @@ impl Bash {
         let labels = captured.labels.clone();
         outcome::describe(captured, &mut record);
         let output = self.output(context, command, record, failure, exit_code);
-        Ok(outcome::mediate(labels.as_ref(), context.label, output))
+        Ok(outcome::mediate(labels.as_ref(), output))
     }
 
     /// The time that a call may take.

@@ -1,6 +1,5 @@
 //! How the end of a command is told to a model.
 
-use fullsend_flow::Label;
 use fullsend_sandbox::{Denial, Denied, ExecExit, LimitHit};
 use serde_json::{Map, Value, json};
 
@@ -21,10 +20,10 @@ pub(super) fn describe(captured: Captured, result: &mut Map<String, Value>) {
 }
 
 /// The result as a runtime has labelled it; as it is when none has.
-pub(super) fn mediate(labels: Option<&SandboxLabels>, context: &Label, output: ToolOutput) -> ToolOutput {
+pub(super) fn mediate(labels: Option<&SandboxLabels>, output: ToolOutput) -> ToolOutput {
     let (Some(labels), Value::Object(record)) = (labels, &output.record) else { return output };
     let model_view = Some(released(labels, record));
-    ToolOutput { model_view, label: context.join(&labels.label), ..output }
+    ToolOutput { model_view, label: output.label.join(&labels.label), ..output }
 }
 
 /// What a model sees of a result that a runtime has labelled: not what the runtime withholds, nor anything made from it.

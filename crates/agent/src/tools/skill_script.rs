@@ -125,7 +125,7 @@ impl SkillScript {
                 let labels = captured.labels.clone();
                 let output = executed(&context, &call, &prepared, &start, captured);
                 let output = ToolOutput { label, ..output };
-                Ok(outcome::mediate(labels.as_ref(), context.label, output))
+                Ok(outcome::mediate(labels.as_ref(), output))
             }
             Err(ToolFault::Sandbox(SandboxError::NotPrepared(message))) => {
                 Ok(refused(&context, &call, refusal("sandbox_not_prepared", message)))

@@ -60,11 +60,11 @@ fn a_hidden_failure_looks_like_a_hidden_result() {
 fn a_hidden_picture_is_not_shown() {
     let pictures = |path: &str| {
         let ran = Stage::new(vec![vec![("view_image", json!({"path": path}))]]).run();
-        let is_picture = |row: &&Row| match row {
-            Row::Message { message: KeptMessage::User { image_attachments, .. }, .. } => {
-                !image_attachments.is_empty()
-            }
-            _ => false,
+        let is_picture = |row: &&Row| {
+            let Row::Message { message: KeptMessage::User { image_attachments, .. }, .. } = row else {
+                return false;
+            };
+            !image_attachments.is_empty()
         };
         ran.rows.iter().filter(is_picture).count()
     };

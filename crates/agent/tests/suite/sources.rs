@@ -49,10 +49,8 @@ fn trust(label: &Label) -> Trust {
 fn on_record(sources: &Sources) -> Vec<Provenance> {
     let fact = |row: Row| {
         let text = serde_json::to_string(&row).unwrap();
-        match serde_json::from_str(&text).unwrap() {
-            Row::Provenance(fact) => fact,
-            other => panic!("{other:?}"),
-        }
+        let Row::Provenance(fact) = serde_json::from_str(&text).unwrap() else { panic!("{text}") };
+        fact
     };
     sources.rows_after(0).into_iter().map(fact).collect()
 }
@@ -209,16 +207,10 @@ fn a_failed_write_leaves_the_label_alone() {
     assert_eq!(desk.sources.command_inputs(), *desk.sources.usual());
 }
 
-fn timed(what: &str, work: impl FnOnce()) {
-    let start = std::time::Instant::now();
-    work();
-    println!("{what}: {:?}", start.elapsed());
-}
-
 #[test]
-fn many_files_are_looked_at_quickly() {
+fn one_credential_among_many_files_is_found() {
     let desk = Desk::new();
-    for directory in 0..500 {
+    for directory in 0..50 {
         let parent = desk.host(&format!("packages/p{}/src/d{directory}", directory % 20));
         std::fs::create_dir_all(&parent).unwrap();
         for file in 0..100 {
@@ -226,7 +218,6 @@ fn many_files_are_looked_at_quickly() {
         }
     }
     desk.put("packages/p7/.env", "KEY=1\n");
-    timed("the first command among 50 000 files", || drop(desk.sources.command_inputs()));
-    timed("the second", || drop(desk.sources.command_inputs()));
+    assert_eq!(desk.sources.command_inputs(), *desk.sources.usual());
     assert_eq!(desk.sources.masks().len(), 1);
 }

@@ -39,6 +39,7 @@ fn race(path: &str) -> impl Iterator<Item = Value> {
 fn is_refused(result: &Value) -> bool {
     let nothing = |key: &str| result[key].as_array().is_some_and(Vec::is_empty);
     result["ok"] == false
+        || result["type"] == "fullsend.observation-denied"
         || result["exitCode"].as_i64().is_some_and(|code| code != 0)
         || nothing("matches")
         || nothing("entries")

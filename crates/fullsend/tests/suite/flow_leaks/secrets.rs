@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Released {
     Nothing,
-    /// A file may hold the secret.
-    File(&'static str),
+    /// Files may hold the secret.
+    Files(&'static [&'static str]),
     /// The model may look.
     ToModel,
     /// The model may look, and sees the one secret but not the other; what it may do then is the same.
@@ -190,7 +190,7 @@ fn released_ways() -> Vec<Leak> {
         let task = [&[read("hr/x.txt"), write("vault/x.txt", "{{handle}}")], more].concat();
         Leak {
             policy: Some(vault()),
-            released: Released::File("vault/x.txt"),
+            released: Released::Files(&["vault/x.txt"]),
             plain: false,
             ..labelled(name, "hr/x.txt", &task)
         }
@@ -199,7 +199,11 @@ fn released_ways() -> Vec<Leak> {
         to_vault("vault", &[]),
         to_vault("vault read back", &[read("vault/x.txt")]),
         to_vault("vault by command", &[bash("cat vault/x.txt; grep -q CANARY-a vault/x.txt")]),
-        to_vault("vault copied", &[bash("cp vault/x.txt out.txt; true"), read("out.txt")]),
+        // A command may copy what the run itself put into the vault. Nobody learns it: the copy is as secret.
+        Leak {
+            released: Released::Files(&["vault/x.txt", "out.txt"]),
+            ..to_vault("vault copied", &[bash("cp vault/x.txt out.txt; true"), read("out.txt")])
+        },
         to_vault("vault searched", &[("search_files", json!({"pattern": "CANARY-a"}))]),
         Leak {
             policy: Some(for_few(json!({"inspect": {"readers": ["hr"]}}))),
@@ -210,12 +214,6 @@ fn released_ways() -> Vec<Leak> {
                 "hr/x.txt",
                 &[read("hr/x.txt"), ("inspect", json!({"handle": "{{handle}}"}))],
             )
-        },
-        Leak {
-            policy: Some(for_few(json!({"clearance": {"readers": ["hr"]}}))),
-            released: Released::ToModel,
-            plain: false,
-            ..labelled("cleared", "hr/x.txt", &[("search_files", json!({"pattern": "salary"}))])
         },
         Leak {
             policy: Some(for_few(json!({"clearance": {"readers": ["hr"]}}))),
