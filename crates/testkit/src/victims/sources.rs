@@ -9,12 +9,15 @@ use crate::gateway::ScriptedCall;
 /// The longest name of a file.
 const LONGEST_NAME: usize = 255;
 
+/// A file with its content.
+pub(super) type Planted = (String, Vec<u8>);
+
 /// A place that text comes from.
 #[derive(Debug)]
 pub(super) struct Origin {
     pub(super) class: &'static str,
     /// The files that carry a text.
-    pub(super) files: fn(&str) -> Vec<(String, Vec<u8>)>,
+    pub(super) files: fn(&str) -> Vec<Planted>,
     /// How the model comes to read it.
     pub(super) read: Vec<ScriptedCall>,
     /// Paths that nobody vouches for.
