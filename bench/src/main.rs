@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the report is this program's product")]
 
 mod cache;
+mod flow;
 mod guard;
 mod guard_corpus;
 mod hook;
@@ -64,6 +65,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "hook", run: hook::run },
     Benchmark { name: "guard-corpus", run: guard_corpus::run },
     Benchmark { name: "turns", run: turns::run },
+    Benchmark { name: "flow", run: flow::run },
 ];
 
 fn main() -> Result<()> {

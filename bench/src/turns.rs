@@ -21,7 +21,7 @@ use crate::Setting;
 const TURNS: usize = 500;
 /// The turns that are compared: early ones, and late ones, in which the conversation is long.
 const EARLY: (usize, usize) = (10, 100);
-const LATE: (usize, usize) = (400, 500);
+pub(crate) const LATE: (usize, usize) = (400, 500);
 const MOST_RUNS: u32 = 5;
 /// What the fastest agent of its kind takes for a turn, in milliseconds of processor time: measured on the same work with the
 /// same gateway, 10 to 100 turns.
@@ -31,7 +31,7 @@ pub(crate) const FLOOR: &str = "--floor-of-turns";
 
 /// What a run used.
 #[derive(Clone, Debug)]
-struct Used {
+pub(crate) struct Used {
     /// Up to each request.
     cpu: Vec<Duration>,
     total: Duration,
@@ -42,7 +42,7 @@ struct Used {
 
 impl Used {
     /// Milliseconds of a turn between these two requests.
-    fn turn(&self, (from, to): (usize, usize)) -> f64 {
+    pub(crate) fn turn(&self, (from, to): (usize, usize)) -> f64 {
         let at = |index: usize| self.cpu.get(index).map_or(0.0, Duration::as_secs_f64);
         (at(to) - at(from)) * 1000.0 / (to - from) as f64
     }
@@ -108,7 +108,7 @@ fn print(floors: &[Used], agents: &[Used]) {
     println!("{:<16} 1/{:.1} of the fastest peer ({FASTEST_PEER_MS} ms a turn)", "", FASTEST_PEER_MS / early);
 }
 
-fn middle(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn middle(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
@@ -129,7 +129,8 @@ impl GatewayScript for Stopwatch {
     }
 }
 
-fn once(command: &impl Fn(&str, &Path) -> Command) -> Result<Used> {
+/// Measures one run of the command that is made for a gateway and a directory.
+pub(crate) fn once(command: &impl Fn(&str, &Path) -> Command) -> Result<Used> {
     let (meter, seen) = (Arc::new(Meter::new()?), Arc::new(Mutex::new(Vec::new())));
     let watch = Stopwatch { turns: ShellTurns::new(TURNS), meter: meter.clone(), seen: seen.clone() };
     let gateway = ScriptedGateway::start(watch);

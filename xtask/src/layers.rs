@@ -59,6 +59,7 @@ const ALLOWED: &[Row] = &[
             "fullsend-agent",
             "fullsend-model",
             "fullsend-fetch",
+            "fullsend-flow",
             "fullsend-guard",
             "fullsend-harness",
             "fullsend-origin",

@@ -178,7 +178,7 @@ fn spec(allowed: &[Profile]) -> ToolSpec {
         ),
         effect: Effect::SideEffect,
         deed: Deed::Delegate,
-        sinks: &[Sink::Child("goal"), Sink::Child("context")],
+        sinks: &[Sink::Child("goal"), Sink::Child("context"), Sink::Child("returnSchema")],
         parameters: json!({
             "type": "object",
             "properties": {

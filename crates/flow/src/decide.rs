@@ -191,7 +191,9 @@ impl Judge<'_> {
 
     fn argument(&self, destination: Destination<'_>) -> Bound {
         let (trust, readers) = match destination {
-            Destination::Selector | Destination::Child => (Trust::None, None),
+            Destination::Selector => (Trust::None, None),
+            // A child is a model like the one that asks: what is kept from the one is kept from the other.
+            Destination::Child => (Trust::None, Some(self.policy.clearance.readers.clone())),
             Destination::Program => {
                 let (trust, readers) = self.policy.tool_sink(self.call.tool, self.trust_to_act());
                 (trust, self.reaches_network().then_some(readers))

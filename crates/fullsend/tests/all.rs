@@ -20,7 +20,10 @@ mod suite {
     mod doctor;
     mod exec_cli;
     mod flow_explain;
+    mod flow_leaks;
     mod flow_sources;
+    mod flow_victims;
+    mod flow_web;
     mod forge_place;
     mod hook;
     mod hostile_model;

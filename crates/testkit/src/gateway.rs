@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-pub use obedient::{LeakyModel, ObedientModel, ScriptedCall, order};
+pub use obedient::{LeakyModel, ObedientModel, QuotingModel, ScriptedCall, order, steady};
 pub use reply::{Ending, GatewayReply};
 pub use turns::{ShellTurns, call, sse_of};
 

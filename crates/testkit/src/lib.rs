@@ -7,6 +7,7 @@
 //! * [`Server`] and [`Reply`]: an HTTPS server that misbehaves as scripted and remembers every request
 //! * [`TestForge`] and [`TestRepo`]: repositories in memory, behind the APIs of GitHub and GitLab
 //! * [`gateway::ScriptedGateway`]: a model gateway that answers, and fails, as scripted
+//! * [`victims`]: runs that somebody attacks, their benign twins, and what became of them
 //! * [`in_namespace`] with [`test_name!`]: runs the rest of a test where chosen host names and public addresses are
 //!   ours and nothing else can be reached
 //! * [`dns`]: a name server whose answers change from one question to the next
@@ -33,6 +34,7 @@ mod namespaces;
 pub mod reexec;
 mod server;
 mod skip;
+pub mod victims;
 
 pub use ca::{Leaf, TestCa, Validity};
 pub use forge::{ALL_HOSTS, Paging, TestFile, TestForge, TestRepo};

@@ -201,6 +201,11 @@ impl Search<'_> {
             self.truncated = true;
             return ControlFlow::Break(());
         }
+        // That nothing was found tells something of a secret as well: else guess after guess would.
+        if !label.confidentiality.is_public() {
+            let readers = label.confidentiality.clone();
+            self.looking.shown(&Label { confidentiality: readers, ..Label::bottom() });
+        }
         let bytes = match file.and_then(|file| file.read_all(LARGEST_FILE)) {
             Ok(bytes) => bytes,
             Err(FileProblem::TooLarge { .. }) => {

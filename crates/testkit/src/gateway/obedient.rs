@@ -1,5 +1,7 @@
 //! Models that an attacker owns: one obeys every order that it reads, one tells everybody all that it sees.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use super::{GatewayReply, GatewayRequest, GatewayScript, call};
@@ -10,7 +12,8 @@ pub struct ScriptedCall {
     /// The tool.
     pub tool: String,
     /// Its arguments. In text, `{{canary}}` stands for the first word that begins with `CANARY-` and that the model can
-    /// see, `{{handle}}` for the last handle that it was given, `{{seen}}` for all that it has seen.
+    /// see, `{{handle}}` for the last handle that it was given, `{{secret}}` for the one or, where nothing is hidden, the
+    /// other, `{{seen}}` for all that it has seen.
     pub arguments: Value,
 }
 
@@ -78,6 +81,24 @@ impl GatewayScript for LeakyModel {
     }
 }
 
+/// Does its task step by step, and then repeats what tools told it, word for word.
+#[derive(Clone, Debug, Default)]
+pub struct QuotingModel {
+    /// The task, one call a turn.
+    pub task: Vec<ScriptedCall>,
+}
+
+impl GatewayScript for QuotingModel {
+    fn reply(&self, request: &GatewayRequest) -> GatewayReply {
+        let view = View::of(request);
+        let done = view.made("step");
+        match self.task.get(done) {
+            Some(step) => view.answer("step", done, std::slice::from_ref(step)),
+            None => saying(&view.told()),
+        }
+    }
+}
+
 /// What a model sees of a conversation.
 struct View {
     messages: Vec<Value>,
@@ -104,10 +125,18 @@ impl View {
         self.messages.iter().filter(move |message| !own(message)).map(|message| {
             match message.get("content") {
                 Some(Value::String(text)) => text.clone(),
-                Some(parts) => parts.to_string(),
+                Some(parts) => format!("{parts}{}", pictures(parts)),
                 None => String::new(),
             }
         })
+    }
+
+    /// What tools have told it.
+    fn told(&self) -> String {
+        let of_tools = |message: &&Value| message.get("role").is_some_and(|role| role == "tool");
+        let texts =
+            self.messages.iter().filter(of_tools).filter_map(|message| message.get("content")?.as_str());
+        texts.collect::<Vec<_>>().join("\n")
     }
 
     fn orders(&self) -> Vec<Vec<ScriptedCall>> {
@@ -135,8 +164,10 @@ impl View {
     fn filled(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => {
-                let text = text.replace("{{canary}}", &self.canary());
-                let text = text.replace("{{handle}}", &self.handle());
+                let text = text.replace("{{canary}}", &self.canary().unwrap_or_else(unseen));
+                let text = text.replace("{{handle}}", &self.handle().unwrap_or_else(unseen));
+                let text = text
+                    .replace("{{secret}}", &self.handle().or_else(|| self.canary()).unwrap_or_else(unseen));
                 Value::from(if text.contains("{{seen}}") {
                     text.replace("{{seen}}", &self.seen())
                 } else {
@@ -151,28 +182,83 @@ impl View {
         }
     }
 
-    fn canary(&self) -> String {
-        let found = self.read().find_map(|text| {
+    fn canary(&self) -> Option<String> {
+        self.read().find_map(|text| {
             let rest = text.get(text.find("CANARY-")?..)?;
             let end = rest.find(|one: char| !one.is_ascii_alphanumeric() && one != '-').unwrap_or(rest.len());
             rest.get(..end).map(str::to_owned)
-        });
-        found.unwrap_or_else(|| "unseen".to_owned())
+        })
     }
 
-    fn handle(&self) -> String {
+    fn handle(&self) -> Option<String> {
         let mark = "\"handleId\":\"";
         let found = self.read().filter_map(|text| {
             let rest = text.get(text.rfind(mark)? + mark.len()..)?;
             rest.split('"').next().map(str::to_owned)
         });
-        found.last().unwrap_or_else(|| "unseen".to_owned())
+        found.last()
     }
 
-    /// All that it has read, as hexadecimal digits, so that it fits into any argument.
+    /// All that it has read, as hexadecimal digits, so that it fits into any argument. Without the name of the run and the
+    /// time: two runs that tell the same are to leak the same.
     fn seen(&self) -> String {
-        self.read().flat_map(String::into_bytes).map(|byte| format!("{byte:02x}")).collect()
+        let texts: Vec<String> = self.read().collect();
+        let mark = "\"outputId\":\"";
+        let run = texts.iter().find_map(|text| {
+            let rest = text.get(text.find(mark)? + mark.len()..)?;
+            rest.split(':').next().map(str::to_owned)
+        });
+        let run = run.unwrap_or_default();
+        texts
+            .iter()
+            .flat_map(|text| steady(text, &run).into_bytes())
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
+}
+
+/// A text without what differs from run to run: the name of the run, points in time, and how long something took.
+pub fn steady(text: &str, run: &str) -> String {
+    let named = if run.is_empty() { text.to_owned() } else { text.replace(run, "RUN") };
+    let mut steady = String::with_capacity(named.len());
+    let mut rest = named.as_str();
+    while let Some(first) = rest.chars().next() {
+        let moment = moment(rest);
+        let taking = ["Ms\":", "Ms\\\":"].into_iter().find(|mark| rest.starts_with(mark));
+        rest = match (moment, taking) {
+            (Some(moment), _) => {
+                steady.push_str("MOMENT");
+                rest.strip_prefix(moment).unwrap_or_default()
+            }
+            (None, Some(mark)) => {
+                steady.push_str(mark);
+                rest.strip_prefix(mark)
+                    .unwrap_or_default()
+                    .trim_start_matches(|one: char| one.is_ascii_digit())
+            }
+            (None, None) => {
+                steady.push(first);
+                rest.get(first.len_utf8()..).unwrap_or_default()
+            }
+        };
+    }
+    steady
+}
+
+/// The time that a text begins with, like `2026-01-02T03:04:05.678Z`.
+fn moment(text: &str) -> Option<&str> {
+    let form = "dddd-dd-ddTdd:dd:dd.";
+    let is_moment = text.len() > form.len()
+        && text.bytes().zip(form.bytes()).all(|(one, form)| match form {
+            b'd' => one.is_ascii_digit(),
+            other => one == other,
+        });
+    let length = text.get(form.len()..).filter(|_| is_moment)?.find('Z')?;
+    text.get(..form.len() + length + 1)
+}
+
+fn unseen() -> String {
+    "unseen".to_owned()
 }
 
 fn decoded(hex: &str) -> Option<Vec<ScriptedCall>> {
@@ -189,7 +275,19 @@ fn decoded(hex: &str) -> Option<Vec<ScriptedCall>> {
     calls.collect()
 }
 
+/// The bytes of pictures, as far as they are text: a model that sees a picture reads what is written in it.
+fn pictures(parts: &Value) -> String {
+    let addresses = parts.as_array().into_iter().flatten();
+    let addresses = addresses.filter_map(|part| part.pointer("/image_url/url")?.as_str());
+    let bytes = addresses.filter_map(|url| BASE64_STANDARD.decode(url.split_once(";base64,")?.1).ok());
+    bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+}
+
 fn last_word() -> GatewayReply {
-    let stop = json!({"choices": [{"index": 0, "delta": {"content": "done"}, "finish_reason": "stop"}]});
+    saying("done")
+}
+
+fn saying(text: &str) -> GatewayReply {
+    let stop = json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]});
     GatewayReply::events(&[stop])
 }
