@@ -86,55 +86,6 @@ fn difference(leak: &Leak, sinks: &[ScriptedCall], mode: &str) -> Option<String>
                 return Some(format!("none of {paths:?} has the secret"));
             }
         }
-        Released::OneBit => name.ends_with("elsewhere"),
-        Released::Nothing | Released::Files(_) => true,
-    });
-    all
-}
-
-/// Applies a check to all scenarios, and returns what is wrong.
-fn checked(
-    scenarios: &[(String, Leak, Vec<ScriptedCall>)],
-    check: impl Fn(&Leak, &[ScriptedCall]) -> Option<String> + Sync,
-) -> Vec<String> {
-    let next = AtomicUsize::new(0);
-    let wrong = Mutex::new(Vec::new());
-    thread::scope(|scope| {
-        for _ in 0..ABREAST {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((name, leak, sinks)) = scenarios.get(number) else { break };
-                    if let Some(found) = check(leak, sinks) {
-                        wrong.lock().unwrap().push(format!("{name}: {found}"));
-                    }
-                }
-            });
-        }
-    });
-    let mut wrong = wrong.into_inner().unwrap();
-    wrong.sort();
-    wrong
-}
-
-/// What differs between runs with the one secret and the other, beyond what is released.
-fn difference(leak: &Leak, sinks: &[ScriptedCall], mode: &str) -> Option<String> {
-    // What is released differs in size as well; that is not what these are about.
-    let secrets = if leak.released == Released::ToModel { ALIKE } else { SECRETS };
-    let [mut one, mut other] = secrets.map(|secret| Trace::of(leak, sinks, secret, mode));
-    if one.sent.is_empty() {
-        return Some(format!("nothing was ever asked: {}", one.said));
-    }
-    match leak.released {
-        Released::Nothing => {}
-        Released::Files(paths) => {
-            for path in paths {
-                let (left, right) = (one.files.remove(*path), other.files.remove(*path));
-                if left == right {
-                    return Some(format!("{path} was to differ and is {left:?}"));
-                }
-            }
-        }
         Released::OneBit => {
             one.sent.clear();
             other.sent.clear();
