@@ -43,7 +43,15 @@ pub(crate) fn run(setting: &Setting) -> Result<()> {
             eight.push(trio.2);
         }
     }
-    println!("{runs} interleaved runs                median       min");
+    let (mut alone_pre, mut alone_post) = (Samples::default(), Samples::default());
+    for _ in 0..runs {
+        alone_pre.push(hook("pre-tool", BEFORE)?);
+        alone_post.push(hook("post-tool", &after)?);
+    }
+    println!("{runs} runs one after the other       median       min");
+    report("hook pre-tool", &alone_pre);
+    report("hook post-tool (16 KB)", &alone_post);
+    println!("{runs} runs between interpreters      median       min");
     report("hook pre-tool", &pre);
     report("hook post-tool (16 KB)", &post);
     report("8 Python interpreters", &eight);

@@ -1,6 +1,8 @@
 //! Patterns of policies: values, hosts and paths.
 
-use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use std::sync::OnceLock;
+
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A pattern that is not one.
@@ -17,7 +19,9 @@ pub struct BadPattern {
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
-    matcher: GlobMatcher,
+    glob: Glob,
+    /// Made when it is first asked: most patterns of a set never are, and each takes longer than a label.
+    matcher: OnceLock<GlobMatcher>,
 }
 
 impl Pattern {
@@ -42,12 +46,12 @@ impl Pattern {
     fn build(text: &str, glob: &str, separator: bool) -> Result<Self, BadPattern> {
         let built = GlobBuilder::new(glob).literal_separator(separator).backslash_escape(true).build();
         let glob = built.map_err(|error| BadPattern { text: text.to_owned(), reason: error.to_string() })?;
-        Ok(Self { text: text.to_owned(), matcher: glob.compile_matcher() })
+        Ok(Self { text: text.to_owned(), glob, matcher: OnceLock::new() })
     }
 
     /// Whether it stands for this.
     pub fn matches(&self, value: &str) -> bool {
-        self.matcher.is_match(value)
+        self.matcher.get_or_init(|| self.glob.compile_matcher()).is_match(value)
     }
 
     /// As it was written.
@@ -58,7 +62,7 @@ impl Pattern {
 
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
-        self.matcher.glob() == other.matcher.glob()
+        self.glob == other.glob
     }
 }
 
@@ -108,7 +112,7 @@ impl PathSet {
     pub(crate) fn new(patterns: impl Iterator<Item = PathPattern>) -> Self {
         let mut builder = GlobSetBuilder::new();
         for pattern in patterns {
-            builder.add(pattern.0.matcher.glob().clone());
+            builder.add(pattern.0.glob);
         }
         // Patterns that are valid one by one are so together.
         Self(builder.build().unwrap_or_default())

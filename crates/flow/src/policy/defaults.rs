@@ -77,7 +77,8 @@ static PROTECTED: LazyLock<PathSet> = LazyLock::new(|| built(&PROTECTED_PATHS));
 
 /// Whether a file of this name holds credentials.
 pub(super) fn holds_credentials(path: &str) -> bool {
-    CREDENTIALS.matches(path) && !NOT_CREDENTIALS.matches(path)
+    // The directory itself is asked about before there is time for patterns.
+    !path.is_empty() && CREDENTIALS.matches(path) && !NOT_CREDENTIALS.matches(path)
 }
 
 /// Whether a change of this path needs the operator's word.
