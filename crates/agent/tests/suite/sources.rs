@@ -218,6 +218,8 @@ fn one_credential_among_many_files_is_found() {
         }
     }
     desk.put("packages/p7/.env", "KEY=1\n");
-    assert_eq!(desk.sources.command_inputs(), *desk.sources.usual());
+    assert!(!desk.sources.command_inputs().confidentiality.is_public(), "a command could read it");
     assert_eq!(desk.sources.masks().len(), 1);
+    desk.sources.mask();
+    assert_eq!(desk.sources.command_inputs(), *desk.sources.usual());
 }
