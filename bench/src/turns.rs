@@ -118,13 +118,13 @@ pub(crate) fn middle(values: impl Iterator<Item = f64>) -> f64 {
 struct Stopwatch {
     turns: ShellTurns,
     meter: Arc<Meter>,
-    seen: Arc<Mutex<Vec<(Instant, Duration)>>>,
+    seen: Arc<Mutex<Vec<Duration>>>,
 }
 
 impl GatewayScript for Stopwatch {
     fn reply(&self, request: &GatewayRequest) -> GatewayReply {
         let used = self.meter.read().unwrap_or_default();
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), used));
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(used);
         self.turns.reply(request)
     }
 }
@@ -158,11 +158,25 @@ pub(crate) fn once(command: &impl Fn(&str, &Path) -> Command) -> Result<Used> {
     let wall = start.elapsed();
     let rss_kb = watcher.join().unwrap_or_default();
     ensure!(status.success() && stdout.trim() == "done", "the run failed ({status}): {stdout}{stderr}");
-    let seen = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
-    let first_request = seen.first().context("no request was made")?.0.duration_since(start);
-    ensure!(seen.len() > LATE.1, "only {} requests were made", seen.len());
-    let cpu = seen.into_iter().map(|(_, used)| used).collect();
-    Ok(Used { cpu, total: meter.read()?, wall, rss_kb, first_request })
+    let cpu = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+    ensure!(cpu.len() > LATE.1, "only {} requests were made", cpu.len());
+    Ok(Used { cpu, total: meter.read()?, wall, rss_kb, first_request: first_request(command)? })
+}
+
+/// The time until the gateway is first asked, of a run that nobody meters: joining a group takes longer than starting.
+fn first_request(command: &impl Fn(&str, &Path) -> Command) -> Result<Duration> {
+    let asked = Arc::new(Mutex::new(None));
+    let (turns, first) = (ShellTurns::new(0), asked.clone());
+    let gateway = ScriptedGateway::start(move |request: &GatewayRequest| {
+        first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+        turns.reply(request)
+    });
+    let directory = tempfile::tempdir()?;
+    let start = Instant::now();
+    let ran = command(&gateway.url(), directory.path()).output()?;
+    ensure!(ran.status.success(), "the run failed: {}", String::from_utf8_lossy(&ran.stderr));
+    let asked = asked.lock().unwrap_or_else(PoisonError::into_inner).context("no request was made")?;
+    Ok(asked.duration_since(start))
 }
 
 /// The most memory a process has had, as long as it has not ended.
