@@ -31,17 +31,6 @@ impl Bound {
             (true, false) => Some(Missed::Both),
         }
     }
-
-    /// The bound of a value that has to satisfy both.
-    #[must_use]
-    pub fn meet(&self, other: &Self) -> Self {
-        let readers = match (&self.readers, &other.readers) {
-            (Some(left), Some(right)) => Some(left.meet(right)),
-            (Some(one), None) | (None, Some(one)) => Some(one.clone()),
-            (None, None) => None,
-        };
-        Self { readers, integrity: self.integrity.meet(&other.integrity) }
-    }
 }
 
 /// Which half of a bound a label does not meet.

@@ -70,12 +70,6 @@ impl Confidentiality {
         Self(self.0.union(&other.0).cloned().collect())
     }
 
-    /// As a bound: what is within both. Every pair of clauses is one with the alternatives of both.
-    pub(crate) fn meet(&self, other: &Self) -> Self {
-        let pairs = self.0.iter().flat_map(|left| other.0.iter().map(move |right| (left, right)));
-        Self(pairs.map(|(left, right)| Clause(left.0.union(&right.0).cloned().collect())).collect())
-    }
-
     /// Without the clauses that only these readers keep.
     pub(crate) fn without(&self, readers: &[Atom]) -> Self {
         let kept = |clause: &&Clause| !clause.0.iter().any(|atom| readers.contains(atom));
@@ -117,14 +111,6 @@ impl Integrity {
         match (self, other) {
             (Self::All, rest) | (rest, Self::All) => rest.clone(),
             (Self::Only(left), Self::Only(right)) => Self::Only(left.intersection(right).cloned().collect()),
-        }
-    }
-
-    /// As a bound: whoever must vouch for either must vouch for both.
-    pub(crate) fn meet(&self, other: &Self) -> Self {
-        match (self, other) {
-            (Self::All, _) | (_, Self::All) => Self::All,
-            (Self::Only(left), Self::Only(right)) => Self::Only(left.union(right).cloned().collect()),
         }
     }
 }

@@ -16,9 +16,6 @@ use crate::trust::Trust;
 /// Who may see what is in files that hold credentials.
 pub const CREDENTIAL: &str = "credential";
 
-/// Who may see planted tokens: nobody has a use for them.
-pub const CANARY: &str = "canary";
-
 /// How many bits a child may return where no number is given.
 const CHILD_BITS: u32 = 256;
 
@@ -114,11 +111,6 @@ impl Policy {
     pub fn mentions(&self, path: &str) -> bool {
         defaults::holds_credentials(path)
             || self.sources.iter().any(|rule| rule.speaks_of(Source::File(path)))
-    }
-
-    /// Whether files of this path have another label than the rest of the workspace.
-    pub fn sets_apart(&self, path: &str) -> bool {
-        self.label_of(Source::File(path)) != self.label_of(Source::File(""))
     }
 
     /// What a label must be for the model to see the value.
