@@ -8,7 +8,7 @@ pub(crate) fn local_target<'s>(root: &'s Value, reference: &str) -> Option<&'s V
 }
 
 /// The JSON pointer in a local reference, percent-decoded; nothing for other documents and broken escapes.
-pub(crate) fn local_pointer(reference: &str) -> Option<String> {
+fn local_pointer(reference: &str) -> Option<String> {
     percent_decoded(reference.strip_prefix('#')?)
 }
 
@@ -22,11 +22,6 @@ pub(crate) fn push_step(pointer: &mut String, step: &str) {
             other => pointer.push(other),
         }
     }
-}
-
-/// One step of a JSON pointer as the key it stands for.
-pub(crate) fn unescaped_step(step: &str) -> String {
-    step.replace("~1", "/").replace("~0", "~")
 }
 
 fn percent_decoded(text: &str) -> Option<String> {

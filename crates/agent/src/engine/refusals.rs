@@ -67,8 +67,7 @@ impl Engine<'_> {
         judgement: &Judgement,
         summary: Map<String, Value>,
     ) -> Result<(), RunError> {
-        let event = self.event(call, tool, judgement, summary);
-        self.parts.store.append(&event)?;
+        self.parts.store.append(&self.event(call, tool, judgement, summary))?;
         Ok(())
     }
 

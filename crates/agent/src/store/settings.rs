@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use narrowing::{Widened, Widening};
 pub use provenance::{Provenance, RecordedManifest, ToolAllowance};
 
+use crate::budget::Limits;
 use crate::gate::{FlowMode, PromptRole};
 
 /// Everything that decides what a run may do. Lists are complete: what was left to a default is spelled out, so that a later
@@ -129,6 +130,20 @@ pub struct RecordedLimits {
     /// Bytes of results that the model sees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
+}
+
+impl RecordedLimits {
+    /// What is on record of these limits.
+    pub fn of(limits: &Limits) -> Self {
+        Self {
+            model_turns: Some(u64::from(limits.turns)),
+            total_tokens: Some(limits.tokens),
+            cost_usd: Some(limits.cost_usd),
+            seconds: Some(limits.time.as_secs()),
+            output_bytes: Some(limits.output_bytes),
+            ..Self::default()
+        }
+    }
 }
 
 /// A directory of skills.

@@ -125,14 +125,7 @@ impl Delegate {
             subagent_profiles: BTreeSet::new(),
             skill_scripts: BTreeSet::new(),
             model: self.model(task.profile).to_owned(),
-            limits: RecordedLimits {
-                model_turns: Some(u64::from(limits.turns)),
-                total_tokens: Some(limits.tokens),
-                cost_usd: Some(limits.cost_usd),
-                seconds: Some(limits.time.as_secs()),
-                output_bytes: Some(limits.output_bytes),
-                ..RecordedLimits::default()
-            },
+            limits: RecordedLimits::of(limits),
             prompt_role: role_of(label),
             skills_roots: Vec::new(),
             structured_result: None,

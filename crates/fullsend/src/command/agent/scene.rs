@@ -481,14 +481,7 @@ fn settings_of(
         },
         model: model.name.clone(),
         gateway: RecordedGateway { url: model.url.clone(), auth: model.auth.to_owned() },
-        limits: RecordedLimits {
-            model_turns: Some(u64::from(limits.turns)),
-            total_tokens: Some(limits.tokens),
-            cost_usd: Some(limits.cost_usd),
-            seconds: Some(limits.time.as_secs()),
-            output_bytes: Some(limits.output_bytes),
-            ..RecordedLimits::default()
-        },
+        limits: RecordedLimits::of(limits),
         flow_mode: wanted.mode,
         flow_policy: wanted.policy.clone(),
         prompt_role: wanted.role,
