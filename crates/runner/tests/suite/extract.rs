@@ -117,7 +117,7 @@ fn links_of_a_repository_stay_only_where_they_lead_inside() {
 fn limits_are_errors_that_say_what_is_too_much() {
     let small = Limits { entries: 3, file_bytes: 10, bytes: 15 };
     let cases: [(&[(&str, u64)], &str); 4] = [
-        (&[("huge", 1 << 50)], "`huge` has more than 10 bytes"),
+        (&[("huge", 1 << 40)], "`huge` has more than 10 bytes"),
         (&[("a", 8), ("b", 8)], "more than 15 bytes in all files"),
         (&[("a", 1), ("b", 1), ("c", 1), ("d", 1)], "more than 3 files"),
         (&[("ok", 10)], ""),

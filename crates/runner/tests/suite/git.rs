@@ -107,7 +107,6 @@ async fn nothing_that_the_agent_planted_runs() {
     place.plant(".gitattributes", "* filter=f diff=f\n");
     place.plant(".git/objects/info/alternates", "/etc\n");
     place.plant(".git/._index", "apple");
-    place.plant(".git/commondir", "/etc\n");
     place.plant("vendor/dep/.git/config", &settings);
     place.plant("vendor/dep/.git/hooks/pre-commit", &hook);
     place.plant("vendor/other/.GIT/config", &settings);
@@ -117,6 +116,7 @@ async fn nothing_that_the_agent_planted_runs() {
     git(&place.agent(), &["status"]);
     assert!(place.trap().exists());
     fs::remove_file(place.trap()).unwrap();
+    place.plant(".git/commondir", "/etc\n");
 
     let extracted = extract(&place).await;
     let copy = place.copy();
@@ -183,7 +183,12 @@ async fn a_directory_dressed_up_as_a_repository_is_not_taken_for_one() {
     place.plant("bare/HEAD", "ref: refs/heads/main\n");
     place.plant("bare/objects/x", "");
     place.plant("bare/refs/x", "");
-    place.plant("bare/config", &format!("[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = {program}\n"));
+    place.plant(
+        "bare/config",
+        &format!(
+            "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = {program}\n"
+        ),
+    );
     extract(&place).await;
     let mut env = BTreeMap::from([
         ("GIT_CONFIG_COUNT".to_owned(), "1".to_owned()),
@@ -191,11 +196,13 @@ async fn a_directory_dressed_up_as_a_repository_is_not_taken_for_one() {
         ("GIT_CONFIG_VALUE_0".to_owned(), "Operator".to_owned()),
     ]);
     let inside = place.copy().join("bare");
-    let _fell_into_it = Command::new("git").arg("status").current_dir(&inside).envs(&env).output().unwrap();
+    let _fell_into_it =
+        Command::new("git").args(["add", "HEAD"]).current_dir(&inside).envs(&env).output().unwrap();
     assert!(place.trap().exists());
     fs::remove_file(place.trap()).unwrap();
     harden_git(&mut env);
-    let hardened = Command::new("git").arg("status").current_dir(&inside).envs(&env).output().unwrap();
+    let hardened =
+        Command::new("git").args(["add", "HEAD"]).current_dir(&inside).envs(&env).output().unwrap();
     assert!(!hardened.status.success() && !place.trap().exists());
     let name = Command::new("git")
         .args(["config", "user.name"])
