@@ -7,6 +7,7 @@
 mod git;
 mod links;
 mod patch;
+mod single;
 mod tree;
 
 use std::ffi::OsString;
@@ -21,6 +22,7 @@ use thiserror::Error;
 
 pub use self::git::{GitConfig, harden_git};
 pub use self::patch::{PatchError, changes};
+pub use self::single::transcripts;
 use self::tree::{Shape, names, open_directory, open_file, shape};
 
 /// How many directories may lie in each other.
@@ -83,9 +85,18 @@ enum Kind {
     Repo,
 }
 
-/// Copies every file below `from`, which is what the agent delivers, to `to`, which is made.
+/// Copies every file below `from`, which is what the agent delivers, to `to`, which is made. An agent that removed the
+/// directory delivers nothing.
 pub fn output(from: &Path, to: &Path, limits: Limits) -> Result<Extracted, ExtractError> {
-    copy(from, to, limits, Kind::Output)
+    match from.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let made = crate::durable::create_dir(to);
+            made.map_err(|source| ExtractError::Io { path: PathBuf::new(), source })?;
+            let warnings = vec!["the agent removed its output directory".to_owned()];
+            Ok(Extracted { warnings, ..Extracted::default() })
+        }
+        Ok(_) | Err(_) => copy(from, to, limits, Kind::Output),
+    }
 }
 
 /// Copies the agent's repository from `from` to `to`, which is made. Git's own settings are those of `config`: what the agent

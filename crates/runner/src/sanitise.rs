@@ -98,6 +98,7 @@ impl Sanitiser<'_> {
         let looks = Looks {
             texts: self.checks.clone().for_files().output(),
             bytes: self.checks.bytes(),
+            checks: self.checks,
             policy: self.policy,
         };
         let mut found = Vec::new();
@@ -132,13 +133,14 @@ impl Sanitiser<'_> {
 
 /// The pipelines, made once for all files.
 #[derive(Debug)]
-struct Looks {
+struct Looks<'a> {
     texts: Pipeline,
     bytes: Pipeline,
+    checks: &'a Checks,
     policy: Policy,
 }
 
-impl Looks {
+impl Looks<'_> {
     fn file(&self, file: OutputFile) -> (PathBuf, Vec<Recorded>, Option<String>) {
         let OutputFile { path, content } = file;
         let (recorded, clean) = match content {
@@ -156,7 +158,9 @@ impl Looks {
             let mut recorded: Vec<Recorded> =
                 report.findings.into_iter().map(|finding| self.judged(finding, None)).collect();
             recorded.push(Recorded { finding, action: Action::Block });
-            return (recorded, None);
+            // Nobody will use it, but it stays in the run directory.
+            let masks = self.checks.masks(text);
+            return (recorded, (!masks.is_empty()).then(|| masks.apply(text)));
         }
         // What was taken out of the text does no harm any more; only what is left can stop the run.
         let left = clean.as_deref().map(|clean| self.texts.run(clean).findings);

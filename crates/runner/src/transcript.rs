@@ -48,6 +48,22 @@ pub fn result(path: &Path) -> io::Result<Option<ResultLine>> {
     Ok(last)
 }
 
+/// The errors that the transcripts in a directory end with, by the names of their files, in order.
+pub fn errors(directory: &Path) -> io::Result<Vec<(String, ResultLine)>> {
+    let mut errors = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !name.ends_with(".jsonl") {
+            continue;
+        }
+        // What is no readable file tells nothing.
+        let found = result(&directory.join(&name)).unwrap_or_default();
+        errors.extend(found.filter(|line| line.is_error).map(|line| (name, line)));
+    }
+    errors.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(errors)
+}
+
 fn lines(mut reader: impl io::BufRead, mut found: impl FnMut(&[u8])) -> io::Result<()> {
     let (mut line, mut skipped) = (Vec::new(), false);
     loop {

@@ -115,6 +115,8 @@ pub struct Subject<'a> {
 pub enum Verdict {
     /// It is what was asked for.
     Valid,
+    /// There is nothing that it could be held against.
+    NothingToCheck,
     /// It is not; what the checks say, as they say it.
     Invalid {
         /// In their words: not fit to be shown to anybody yet.
@@ -142,7 +144,9 @@ impl Validator<'_> {
                 return Ok(Verdict::Invalid { said: problems.join("\n") });
             }
         }
-        let Some(path) = self.script else { return Ok(Verdict::Valid) };
+        let Some(path) = self.script else {
+            return Ok(if self.schema.is_some() { Verdict::Valid } else { Verdict::NothingToCheck });
+        };
         let env = self.env_of(subject);
         let (program, directory) = (Program::File(path), subject.iteration);
         let script = Script { program, directory, env: &env, timeout: self.timeout, cancel: self.cancel };

@@ -76,13 +76,18 @@ fn story(run: &Run) -> String {
     let mut lines = vec![line(&run.summary)];
     let report = run.report.as_ref();
     let text = |pointer: &str| report.and_then(|report| report.pointer(pointer)).and_then(Value::as_str);
-    for (name, pointer) in
-        [("reason", "/reason"), ("runtime", "/runtime"), ("sandbox", "/sandbox/backend"), ("work item", "/work_item")]
-    {
+    for (name, pointer) in [
+        ("reason", "/reason"),
+        ("runtime", "/runtime"),
+        ("sandbox", "/sandbox/backend"),
+        ("work item", "/work_item"),
+    ] {
         lines.extend(text(pointer).map(|value| format!("  {name}: {value}")));
     }
     lines.push(format!("  findings log: {}", run.findings_log));
-    lines.extend(run.timeline.iter().map(|moment| format!("{}  {:<8} {}", moment.at, moment.kind, moment.text)));
+    lines.extend(
+        run.timeline.iter().map(|moment| format!("{}  {:<8} {}", moment.at, moment.kind, moment.text)),
+    );
     lines.extend(run.problems.iter().map(|problem| format!("problem: {problem}")));
     lines.into_iter().map(|line| format!("{}\n", printable(line))).collect()
 }

@@ -20,12 +20,23 @@ fn runs_are_listed_and_told_without_reaching_the_terminal() {
     fs::write(run.join("events.jsonl"), format!("{event}\n{{\"cut")).unwrap();
     let listed = place.run(&["runs", "ls", "--output-dir", "out"]);
     assert_eq!(listed.code, Some(0));
-    assert!(listed.stdout.contains(NAME) && listed.stdout.contains("running") && !listed.stdout.contains('\u{1b}'), "{}", listed.stdout);
+    assert!(
+        listed.stdout.contains(NAME)
+            && listed.stdout.contains("running")
+            && !listed.stdout.contains('\u{1b}'),
+        "{}",
+        listed.stdout
+    );
     let shown = place.run(&["runs", "show", NAME, "--output-dir", "out"]);
-    assert!(shown.stdout.contains("Bash ls") && shown.stdout.contains("1 lines cannot be read"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("Bash ls") && shown.stdout.contains("1 lines cannot be read"),
+        "{}",
+        shown.stdout
+    );
     assert!(!shown.stdout.contains(['\u{1b}', '\u{7}']));
     let path = run.display().to_string();
-    let json: Value = serde_json::from_str(&place.run(&["runs", "show", &path, "--format", "json"]).stdout).unwrap();
+    let json: Value =
+        serde_json::from_str(&place.run(&["runs", "show", &path, "--format", "json"]).stdout).unwrap();
     assert_eq!((&json["summary"]["state"], &json["findings_log"]), (&json!("running"), &json!("missing")));
     let none = place.run(&["runs", "show", "fs-rev-ffffffffffff", "--output-dir", "out"]);
     assert_eq!(none.code, Some(2));
@@ -50,7 +61,11 @@ fn a_findings_log_that_was_changed_is_noticed() {
 #[test]
 fn a_result_is_checked_as_the_run_does() {
     let place = Place::new();
-    fs::write(place.path().join("schema.json"), r#"{"type":"object","properties":{"a":{"properties":{"b":{"type":"integer"}}}}}"#).unwrap();
+    fs::write(
+        place.path().join("schema.json"),
+        r#"{"type":"object","properties":{"a":{"properties":{"b":{"type":"integer"}}}}}"#,
+    )
+    .unwrap();
     let cases = [
         ("{\"a\":{\"b\":1}}", Some(0), "PASS: "),
         ("{\"a\":{\"b\":\"x\"}}", Some(1), "at: a.b"),

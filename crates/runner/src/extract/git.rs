@@ -83,7 +83,7 @@ pub(super) fn refused(path: &Path, shape: Shape) -> Option<Refused> {
     let Some(second) = names.next() else {
         return (shape != Shape::Directory).then_some(Refused::Odd("git's directory is somewhere else"));
     };
-    if !HISTORY.contains(&second.as_ref()) {
+    if !HISTORY.contains(&second.as_ref()) && !second.starts_with("sharedindex.") {
         return Some(Refused::Usual);
     }
     if !matches!(shape, Shape::File | Shape::Directory) {

@@ -42,8 +42,10 @@ pub enum Next {
 /// Why there is no other attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// The last one is what was asked for.
+    /// The last one is what was asked for, or there is nothing that it could be held against.
     Valid,
+    /// Nothing checks the result, and the agent did not do its work.
+    AgentFailed,
     /// There were as many as allowed.
     Iterations,
     /// Nothing is left to pay for one.
@@ -77,7 +79,7 @@ impl Attempts {
 
     /// Takes an attempt into account. The first one that is valid wins.
     pub fn record(&mut self, attempt: Attempt, budget: Budget) -> Next {
-        let Attempt { iteration, repo, .. } = attempt;
+        let Attempt { iteration, repo, agent_succeeded, .. } = attempt;
         let verdict = attempt.verdict.clone();
         self.made.push(attempt);
         let said = match verdict {
@@ -85,6 +87,12 @@ impl Attempts {
                 self.winner.get_or_insert(Winner { iteration, repo });
                 return Next::Stop(StopReason::Valid);
             }
+            // A result that passes its checks is good however the agent ended; without checks its end is all there is.
+            Verdict::NothingToCheck if agent_succeeded => {
+                self.winner.get_or_insert(Winner { iteration, repo });
+                return Next::Stop(StopReason::Valid);
+            }
+            Verdict::NothingToCheck => return Next::Stop(StopReason::AgentFailed),
             Verdict::Cancelled => return Next::Stop(StopReason::Cancelled),
             Verdict::Invalid { said } => Some(said),
             Verdict::Unchecked { .. } => None,
@@ -123,7 +131,7 @@ impl Attempts {
         self.winner
     }
 
-    /// How many there were.
+    /// All that were made.
     pub fn made(&self) -> &[Attempt] {
         &self.made
     }

@@ -159,3 +159,43 @@ fn many_warnings_become_a_number() {
     let extracted = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT).unwrap();
     assert_eq!(extracted.warnings.last().unwrap(), "and 10 more were left out");
 }
+
+#[test]
+fn a_removed_output_directory_is_an_empty_one() {
+    let trees = Trees::new();
+    fs::remove_dir(trees.from()).unwrap();
+    let extracted = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT).unwrap();
+    assert_eq!((extracted.files.len(), extracted.warnings.len(), trees.to().is_dir()), (0, 1, true));
+}
+
+#[test]
+fn transcripts_are_copied_by_handle_and_under_their_own_names() {
+    let trees = Trees::new();
+    trees.write("projects/a/t.jsonl", "one");
+    trees.write("projects/b/t.jsonl", "two");
+    trees.write("odd name\n.jsonl", "three");
+    symlink("../../secret", trees.from().join("projects/link.jsonl")).unwrap();
+    symlink("projects/a", trees.from().join("via")).unwrap();
+    fifo(&trees.from().join("pipe.jsonl"));
+    fs::create_dir(trees.to()).unwrap();
+    let names = [
+        "projects/a/t.jsonl",
+        "projects/b/t.jsonl",
+        "odd name\n.jsonl",
+        "projects/link.jsonl",
+        "via/t.jsonl",
+        "pipe.jsonl",
+        "gone.jsonl",
+        "../secret",
+    ];
+    let paths: Vec<PathBuf> = names.iter().map(|name| trees.from().join(name)).collect();
+    let found = extract::transcripts(&trees.from(), &paths, &trees.to(), "rev", Limits::OUTPUT).unwrap();
+    assert_eq!(found.files, ["rev-t.jsonl", "rev-2-t.jsonl", "rev-odd_name_.jsonl"].map(PathBuf::from));
+    assert_eq!(fs::read_to_string(trees.to().join("rev-2-t.jsonl")).unwrap(), "two");
+    assert_eq!(
+        (found.warnings.len(), fs::read_dir(trees.to()).unwrap().count()),
+        (5, 3),
+        "{:?}",
+        found.warnings
+    );
+}

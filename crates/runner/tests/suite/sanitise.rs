@@ -83,6 +83,13 @@ fn json_that_readers_disagree_about_is_refused_and_left_alone() {
 }
 
 #[test]
+fn a_file_that_is_refused_keeps_no_secret() {
+    let (_directory, sanitised, left) = one("result.json", format!("{{\"a\": \"{}\", \"a\": 1}}", token()));
+    assert_eq!(sanitised.outcome, Outcome::Blocked);
+    assert!(!String::from_utf8(left).unwrap().contains(&token()));
+}
+
+#[test]
 fn no_directory_name_is_exempt_and_binary_files_stay_byte_for_byte() {
     for name in ["security/a.txt", "output/security/x.md", "run-telemetry.jsonl", ".git/config"] {
         let (_directory, _sanitised, left) = one(name, format!("token {}\n", token()));

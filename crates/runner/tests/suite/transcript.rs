@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use fullsend_runner::transcript::result;
+use fullsend_runner::transcript::{errors, result};
 
 #[test]
 fn the_last_result_counts_also_behind_a_line_without_end() {
@@ -34,4 +34,18 @@ fn long_messages_are_cut_between_characters_and_links_are_not_followed() {
     std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
     assert!(result(&link).is_err());
     assert!(result(directory.path()).is_err());
+}
+
+#[test]
+fn only_errors_of_transcripts_are_gathered() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+    write("b.jsonl", "{\"type\":\"result\",\"is_error\":true,\"result\":\"b\"}\n");
+    write("a.jsonl", "{\"type\":\"result\",\"is_error\":true,\"result\":\"a\"}\n");
+    write("fine.jsonl", "{\"type\":\"result\",\"is_error\":false}\n");
+    write("other.json", "{\"type\":\"result\",\"is_error\":true}\n");
+    std::os::unix::fs::symlink("a.jsonl", directory.path().join("link.jsonl")).unwrap();
+    let found = errors(directory.path()).unwrap();
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["a.jsonl", "b.jsonl"]);
 }

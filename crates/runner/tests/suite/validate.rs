@@ -75,9 +75,9 @@ impl Place {
 async fn the_schema_speaks_first_and_says_nothing_of_values() {
     let place = Place::new();
     let script = place.script("echo never >&2; exit 1");
-    let said = |verdict: Verdict| match verdict {
-        Verdict::Invalid { said } => said,
-        other => panic!("{other:?}"),
+    let said = |verdict: Verdict| {
+        let Verdict::Invalid { said } = verdict else { panic!("{verdict:?}") };
+        said
     };
     let missing = said(place.check(true, Some(&script), None).await);
     assert!(missing.contains("`agent-result.json` is missing"), "{missing}");
@@ -149,6 +149,22 @@ fn attempts_end_with_their_number_the_budget_or_the_run() {
     assert_eq!(poor.record(attempt(1, unchecked()), Budget::UsedUp), Next::Stop(StopReason::Budget));
     let mut ended = Attempts::new(5);
     assert_eq!(ended.record(attempt(1, Verdict::Cancelled), Budget::Left), Next::Stop(StopReason::Cancelled));
+}
+
+#[tokio::test]
+async fn without_checks_the_end_of_the_agent_decides() {
+    let place = Place::new();
+    assert_eq!(place.check(false, None, None).await, Verdict::NothingToCheck);
+    for (agent_succeeded, verdict, stop, wins) in [
+        (true, Verdict::NothingToCheck, StopReason::Valid, true),
+        (false, Verdict::NothingToCheck, StopReason::AgentFailed, false),
+        (false, Verdict::Valid, StopReason::Valid, true),
+    ] {
+        let mut attempts = Attempts::new(3);
+        let next =
+            attempts.record(Attempt { iteration: 1, agent_succeeded, verdict, repo: true }, Budget::Left);
+        assert_eq!((next, attempts.winner().is_some()), (Next::Stop(stop), wins));
+    }
 }
 
 #[test]
