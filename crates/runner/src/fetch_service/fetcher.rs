@@ -216,8 +216,9 @@ impl Desk {
     /// Delivers skills in this order, and gives their paths.
     async fn deliver(&self, ready: Vec<Ready>) -> Result<Vec<String>, FetchRefusal> {
         let mut paths = Vec::new();
-        let mut done = Vec::new();
+        let mut slots = Vec::new();
         for Ready { admitted, slot, source, draft } in ready {
+            self.record.fetched(&admitted, source)?;
             let (delivery, name) = (Arc::clone(&self.delivery), destination(&admitted.skill));
             paths.push(delivery.path_inside(&name));
             if let Some(draft) = draft {
@@ -227,12 +228,9 @@ impl Desk {
                 });
                 moved.await.inspect_err(|refusal| self.record.refused(Known::from(&admitted), refusal))?;
             }
-            done.push((admitted, slot, source));
+            slots.push(slot);
         }
-        for (admitted, slot, source) in done {
-            self.record.delivered(&admitted, source);
-            slot.keep();
-        }
+        slots.into_iter().for_each(Slot::keep);
         Ok(paths)
     }
 

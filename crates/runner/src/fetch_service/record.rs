@@ -12,8 +12,8 @@ use super::refusal::FetchRefusal;
 
 /// How many refusals of one run are recorded. An agent that asks for nonsense without end must not fill the disk.
 const MOST_REFUSALS: usize = 1000;
-/// How much of a URL is recorded.
-const LONGEST_URL: usize = 2000;
+/// How many characters of a URL, or of a reason that may repeat it, are recorded.
+const LONGEST_TEXT: usize = 2000;
 
 /// Records what was fetched and what was refused.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ impl Record {
         Self { store, refusals: AtomicUsize::new(0) }
     }
 
-    /// A skill was delivered.
-    pub(super) fn delivered(&self, admitted: &Admitted, source: Source) {
+    /// A skill is about to be delivered. What cannot be recorded is not done.
+    pub(super) fn fetched(&self, admitted: &Admitted, source: Source) -> Result<(), FetchRefusal> {
         let written = self.store.audit().success(&Success {
             url: admitted.skill.url().url().as_str(),
             digest: admitted.skill.url().digest(),
@@ -54,10 +54,13 @@ impl Record {
             allowed_by: &admitted.allowed_by,
             source,
         });
-        complain(written);
+        written.map_err(|error| {
+            complain(&error);
+            FetchRefusal::new(500, error.code(), "failed to record the fetch")
+        })
     }
 
-    /// Something was refused.
+    /// Something was refused, recorded or not.
     pub(super) fn refused(&self, known: Known<'_>, refusal: &FetchRefusal) {
         let before = self.refusals.fetch_add(1, Ordering::Relaxed);
         if before > MOST_REFUSALS {
@@ -65,24 +68,29 @@ impl Record {
         }
         // A query may hold a secret, and what is no URL may hold anything.
         let url = known.url.split(['?', '#']).next().unwrap_or_default();
-        let end = url.char_indices().nth(LONGEST_URL).map_or(url.len(), |(at, _)| at);
         let last = "more was refused in this run, which is not recorded";
         let reason = if before == MOST_REFUSALS { last } else { refusal.reason() };
         let written = self.store.audit().refusal(&Refusal {
-            url: url.get(..end).unwrap_or_default(),
+            url: start_of(url),
             digest: known.digest,
             fetch_type: FetchType::Runtime,
             allowed_by: known.allowed_by,
             code: &refusal.code,
-            reason,
+            reason: start_of(reason),
         });
-        complain(written);
+        if let Err(error) = written {
+            complain(&error);
+        }
     }
 }
 
-/// The agent is not the one who can repair the log, so its request goes on.
-fn complain(written: Result<(), AuditError>) {
-    if let Err(error) = written {
-        tracing::error!(%error, "a fetch of the agent is not in the audit log");
-    }
+/// As much of a text as is recorded.
+fn start_of(text: &str) -> &str {
+    let end = text.char_indices().nth(LONGEST_TEXT).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or_default()
+}
+
+/// The agent is not the one who can repair the log.
+fn complain(error: &AuditError) {
+    tracing::error!(%error, "what the agent asked for is not in the audit log");
 }

@@ -425,11 +425,15 @@ fn links_of_the_agent_lead_nowhere() {
 }
 
 #[test]
-fn a_log_that_cannot_be_written_does_not_stop_the_agent() {
+fn what_cannot_be_recorded_is_not_done() {
     let place = FetchPlace::new();
     let url = place.skill("review", &[("SKILL.md", SKILL)]);
     let fetcher = place.fetcher();
-    std::fs::create_dir_all(place.path("workspace/.fullsend-cache/fetch-audit.jsonl")).unwrap();
+    let log = place.path("workspace/.fullsend-cache/fetch-audit.jsonl");
+    std::fs::create_dir_all(&log).unwrap();
+    assert_eq!(refusal(run(fetcher.fetch(&url))), (500, "failed to record the fetch".to_owned()));
+    assert_eq!(place.delivered(), Vec::<String>::new());
+    std::fs::remove_dir(&log).unwrap();
     run(fetcher.fetch(&url)).unwrap();
 }
 
@@ -445,6 +449,9 @@ fn an_agent_that_asks_for_nonsense_does_not_fill_the_disk() {
     });
     let audit = place.audit();
     assert_eq!(audit.len(), 1001);
-    assert!(audit.iter().all(|entry| entry["url"].as_str().unwrap().len() == 2000));
+    for entry in &audit {
+        assert_eq!(entry["url"].as_str().unwrap().len(), 2000);
+        assert!(entry["reason"].as_str().unwrap().chars().count() <= 2000);
+    }
     assert!(audit[1000]["reason"].as_str().unwrap().contains("not recorded"));
 }
