@@ -17,7 +17,7 @@ use fullsend_origin::{AllowList, ForgeHosts, RemoteUrl, TreePath};
 use fullsend_resolve::Store;
 use fullsend_resolve::forge::{ForgeOptions, Forges, allowed_hosts};
 use fullsend_runner::{FetchService, RuntimeFetcher, RuntimeFetcherConfig};
-use fullsend_runtimes::{BIN, ENV_FILE, Stage};
+use fullsend_runtimes::Stage;
 use fullsend_sandbox::{
     ExecRequest, FilesystemMount, LocalBackend, LocalConfig, SandboxBackend, SandboxError, SandboxSpec,
 };
@@ -167,7 +167,7 @@ fn fetcher(place: &Place, stage: &Stage, files: &[(&str, &str)]) -> RuntimeFetch
 
 #[test]
 fn a_sandbox_without_a_network_gets_skills_and_nothing_else() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(in_a_sandbox(test_name!()));
 }
 
@@ -185,14 +185,18 @@ async fn in_a_sandbox(test: &str) {
         [("SKILL.md", "---\nname: s\ndescription: A skill.\n---\nHow.\n"), ("scripts/a.sh", "echo a\n")];
     let service = FetchService::start(fetcher(&place, &stage, &files)).await.unwrap();
     std::fs::write(stage.fixed().join("env"), service.env_lines()).unwrap();
-    let mut mounts = stage.mounts("/sandbox/claude-config");
-    mounts.retain(|mount| mount.target != BIN);
     let program = Path::new(env!("CARGO_BIN_EXE_fullsend")).parent().unwrap();
-    mounts.extend([service.mount(), FilesystemMount::read_only(program, BIN)]);
+    let mounts = vec![
+        FilesystemMount::read_write(stage.config(), "/sandbox/claude-config"),
+        service.mount(),
+        FilesystemMount::read_only(program, "/sandbox/bin"),
+        FilesystemMount::read_only(stage.fixed(), "/sandbox/fixed"),
+    ];
     let spec = SandboxSpec { mounts, endpoints: vec![service.endpoint()], ..SandboxSpec::default() };
     let session = backend.provision(spec).await.unwrap();
     let exec = async |line: &str| {
-        let line = format!(". {ENV_FILE}; fetch() {{ {BIN}/fullsend fetch-skill \"$@\"; }}; {line}");
+        let line =
+            format!(". /sandbox/fixed/env; fetch() {{ /sandbox/bin/fullsend fetch-skill \"$@\"; }}; {line}");
         let request = ExecRequest { env: BTreeMap::new(), ..ExecRequest::shell(line) };
         let result = backend.exec(&session.id, request).await.unwrap();
         (result.exit_code, result.stdout.display().into_owned(), result.stderr.display().into_owned())
