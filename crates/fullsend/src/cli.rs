@@ -57,6 +57,13 @@ pub(crate) enum Command {
     /// Everything is checked against its pin and the allow-lists before it is kept. Prints one line per resource: where
     /// the harness names it, and where the verified copy is.
     Fetch(FetchArgs),
+    /// From within a run: get a skill that the harness permits, and print where it is
+    ///
+    /// For agents whose harness says `allow_runtime_fetch: true`. The run fetches the skill, checks it against its pin,
+    /// scans it and puts it into the sandbox; the path of its directory is all that is printed. The service is found by
+    /// `FULLSEND_FETCH_URL` and `FULLSEND_FETCH_TOKEN`, which the run sets.
+    #[command(after_help = "Exit codes: 0 the skill is there; 1 it is not, and standard error says why.")]
+    FetchSkill(FetchSkillArgs),
     /// Record what harnesses resolve to in `lock.yaml`
     ///
     /// The lock file belongs in version control. Where it has an entry for a harness, fetching stops when the two
@@ -168,6 +175,12 @@ pub(crate) struct FetchArgs {
     pub(crate) network: NetworkArgs,
     #[command(flatten)]
     pub(crate) directory: DirectoryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FetchSkillArgs {
+    /// The directory of the skill on a forge, with its pin: `https://github.com/…/tree/…#sha256=…`
+    pub(crate) url: String,
 }
 
 #[derive(Debug, Args)]

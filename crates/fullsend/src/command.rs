@@ -6,6 +6,7 @@ mod check_output;
 mod completions;
 mod doctor;
 mod fetch;
+pub(crate) mod fetch_skill;
 mod flow;
 pub(crate) mod hook;
 mod init;
@@ -39,6 +40,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Harness(HarnessCommand::Schema(args)) => schema::run(&args, output),
         Command::Harness(HarnessCommand::Rules(args)) => rules::run(&args, output),
         Command::Fetch(args) => fetch::run(&args, output),
+        Command::FetchSkill(args) => fetch_skill::run(&args, output),
         Command::Lock(args) => lock::run(&args, output),
         Command::Pin(args) => pin::run(&args, output),
         Command::Cache(command) => cache::run(command, output),

@@ -58,6 +58,11 @@ pub(crate) fn key_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// A variable that a run sets for `fullsend fetch-skill`; empty is unset.
+pub(crate) fn fetch_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
 /// The kind of terminal.
 pub(crate) fn terminal_kind() -> Option<String> {
     std::env::var(TERM).ok().filter(|kind| !kind.is_empty())

@@ -7,6 +7,7 @@
 //! * [`check_output`]: whether a file is the result that was asked for
 //! * [`event_log`]: everything that happened, on disk
 //! * [`extract`]: what the agent left, out of the sandbox's files
+//! * [`FetchService`]: skills that a running agent may have
 //! * [`pre_script`]: what a pre-script says about the run
 //! * [`report`]: how a run stands, at every moment
 //! * [`run_dir`]: the directory of a run; [`runs`] reads those of the past
@@ -21,6 +22,7 @@ mod durable;
 mod event;
 pub mod event_log;
 pub mod extract;
+mod fetch_service;
 pub mod pre_script;
 pub mod report;
 pub mod run_dir;
@@ -32,3 +34,7 @@ pub mod transcript;
 pub mod validate;
 
 pub use event::{AccessKind, Event, Outcome, STEPS, Sink, Step};
+pub use fetch_service::{
+    ClientFault, FETCH_TOKEN, FETCH_URL, FetchRefusal, FetchService, FetchedSkill, RuntimeFetcher,
+    RuntimeFetcherConfig, request_skill,
+};

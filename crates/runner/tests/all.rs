@@ -1,4 +1,4 @@
-//! Behaviour of the crate through its public interface: real scripts, real git, hostile trees.
+//! Behaviour of the crate through its public interface: real scripts, real git, real sockets, hostile trees.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,4 +19,7 @@ mod suite {
     pub(crate) mod trace;
     pub(crate) mod transcript;
     pub(crate) mod validate;
+    pub(crate) mod fetch_place;
+    pub(crate) mod fetch_service;
+    pub(crate) mod fetch_service_http;
 }
