@@ -12,25 +12,6 @@ use crate::schema::HarnessFile;
 use crate::trigger;
 use crate::value::{BareName, EnvName};
 
-/// Variables that the runner sets in the sandbox itself.
-const RESERVED: &[&str] = &[
-    "PATH",
-    "HOME",
-    "SHELL",
-    "LD_PRELOAD",
-    "LD_LIBRARY_PATH",
-    "BASH_ENV",
-    "ENV",
-    "FULLSEND_FETCH_URL",
-    "FULLSEND_FETCH_TOKEN",
-    "FULLSEND_OUTPUT_DIR",
-    "FULLSEND_OUTPUT_SCHEMA",
-    "FULLSEND_OUTPUT_FILE",
-    "FULLSEND_TARGET_REPO_DIR",
-    "FULLSEND_ROLE",
-    "FULLSEND_SLUG",
-];
-
 pub(super) fn check(composition: &Composition, harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
     if !composition.incomplete {
         required(composition, harness, problems);
@@ -132,7 +113,7 @@ fn environment_names(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
     }
     for (name, value) in env.and_then(|env| env.sandbox.as_ref()).into_iter().flatten() {
         identifier(name, value, problems);
-        if RESERVED.contains(&name.as_str()) || crate::expand::DENIED.contains(&name.as_str()) {
+        if crate::expand::is_reserved(name) {
             let message = format!("`env.sandbox.{name}` cannot be set");
             problems.push(Diagnostic::new(&rules::RESERVED_VARIABLE, value.at, message));
         }

@@ -44,6 +44,7 @@ fn full_harness() -> Value {
         },
         "flow": full_flow(),
         "allowed_remote_resources": ["https://github.com/o/r/"], "allow_runtime_fetch": true, "max_runtime_fetches": 3,
+        "allow_repository_config": [".mcp.json", ".claude/skills"],
         "forge": {"github": overlay, "gitlab": {}, "jira": null},
         "trigger": "event.action == 'opened'",
     })
