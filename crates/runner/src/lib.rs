@@ -1,8 +1,14 @@
 //! The run pipeline: a harness to a validated, scanned, auditable result.
 //!
 //! Entry points: [`STEPS`] is the whole pipeline as a list; [`Event`] is everything that happens, from which progress, trace
-//! and report are made.
+//! and report are made. What the agent gets is prepared by [`environment`], [`env_file`] and [`host_files`].
 
+pub mod assemble;
+mod beneath;
+pub mod env_file;
+pub mod environment;
 mod event;
+pub mod host_files;
+pub mod security;
 
 pub use event::{Event, Outcome, STEPS, Sink, Step};

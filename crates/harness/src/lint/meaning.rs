@@ -28,7 +28,22 @@ pub(super) fn check(composition: &Composition, harness: &HarnessFile, problems: 
     if let Some(flow) = &harness.flow {
         flow.check(problems);
     }
+    classifier(harness, problems);
     notices(harness, problems);
+}
+
+/// A switch that nothing acts on would leave its author believing that he is protected.
+fn classifier(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
+    let scanners = harness.security.as_ref().and_then(|security| security.host_scanners.as_ref());
+    let guard = scanners.and_then(|scanners| scanners.llm_guard.as_ref());
+    if let Some(switch) = guard.and_then(|guard| guard.enabled.as_ref()).filter(|switch| switch.value) {
+        let message =
+            "`security.host_scanners.llm_guard.enabled` is on, and this program has no such classifier";
+        let problem = Diagnostic::new(&rules::UNSUPPORTED, switch.at, message);
+        problems.push(
+            problem.with_help("set it to `false`; `context_injection` looks for injected instructions"),
+        );
+    }
 }
 
 fn required(composition: &Composition, harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
@@ -142,12 +157,5 @@ fn notices(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
     for (_, value) in runner_envs.flatten().filter_map(IndexMap::first) {
         let problem = Diagnostic::new(&rules::DEPRECATED, value.at, "`runner_env` is deprecated");
         problems.push(problem.with_help("move the variables to `env: {runner: …}`"));
-    }
-    if let Some(name) = harness.api_servers.iter().flatten().find_map(|server| server.name.as_ref()) {
-        problems.push(Diagnostic::new(
-            &rules::NO_EFFECT,
-            name.at,
-            "`api_servers` are checked but not started",
-        ));
     }
 }

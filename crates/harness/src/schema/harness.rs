@@ -5,8 +5,8 @@ use indexmap::IndexMap;
 
 use crate::schema::{FlowRules, ForgeOverlays, Security, SkillEntry};
 use crate::value::{
-    AllowPrefix, Bounded, Effort, ExecutablePath, ModelName, ProviderSource, RepositoryConfig, Resource, RoleName,
-    SandboxSeconds, Slug, Template,
+    AllowPrefix, Bounded, Effort, ExecutablePath, ModelName, ProviderSource, RepositoryConfig, Resource,
+    RoleName, SandboxSeconds, Slug, Template,
 };
 
 record! {

@@ -1,0 +1,14 @@
+//! Tests of the run, through its public interface.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken assumption fails the test"
+)]
+
+mod suite {
+    mod env_files;
+    mod environment;
+    mod host_files;
+    mod support;
+}
