@@ -7,14 +7,18 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 const BENEATH: ResolveFlags =
     ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+
+/// How many directories may lie in each other in what is removed.
+const DEEPEST: usize = 200;
 
 /// An open directory.
 #[derive(Debug)]
@@ -81,5 +85,31 @@ impl Directory {
         (&file).take(largest).read_to_end(&mut present)?;
         let separator = if present.last().is_some_and(|last| *last != b'\n') { "\n" } else { "" };
         (&file).write_all(format!("{separator}{lines}").as_bytes())
+    }
+
+    /// Moves what lies at `from` here under `name`, in place of what is there. Whether there was something.
+    pub(crate) fn take_in(&self, name: &OsStr, from: &Path) -> io::Result<bool> {
+        let replaced = self.remove(name, 0)?;
+        rustix::fs::renameat(CWD, from, &self.0, name)?;
+        Ok(replaced)
+    }
+
+    /// Removes `name` and everything below it; false when it is not there.
+    fn remove(&self, name: &OsStr, depth: usize) -> io::Result<bool> {
+        match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
+            Ok(()) => return Ok(true),
+            Err(Errno::NOENT) => return Ok(false),
+            Err(Errno::ISDIR) if depth < DEEPEST => {}
+            Err(error) => return Err(error.into()),
+        }
+        let inside = Self(rustix::fs::openat2(&self.0, name, DIRECTORY, Mode::empty(), BENEATH)?);
+        for entry in Dir::read_from(&inside.0)? {
+            let entry = entry?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                inside.remove(OsStr::from_bytes(entry.file_name().to_bytes()), depth + 1)?;
+            }
+        }
+        rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?;
+        Ok(true)
     }
 }

@@ -5,10 +5,12 @@
 
 pub mod assemble;
 mod beneath;
+pub mod context;
 pub mod env_file;
 pub mod environment;
 mod event;
 pub mod host_files;
+pub mod readonly_repo;
 pub mod security;
 
 pub use event::{Event, Outcome, STEPS, Sink, Step};

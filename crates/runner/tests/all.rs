@@ -7,6 +7,8 @@
 )]
 
 mod suite {
+    mod assembly;
+    mod contexts;
     mod env_files;
     mod environment;
     mod host_files;
