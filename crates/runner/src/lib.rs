@@ -11,6 +11,7 @@ pub mod environment;
 mod event;
 pub mod host_files;
 pub mod readonly_repo;
+pub mod scan;
 pub mod security;
 
 pub use event::{Event, Outcome, STEPS, Sink, Step};

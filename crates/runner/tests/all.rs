@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::unimplemented,
     reason = "a broken assumption fails the test"
 )]
 
@@ -12,5 +13,6 @@ mod suite {
     mod env_files;
     mod environment;
     mod host_files;
+    mod scans;
     mod support;
 }

@@ -43,6 +43,14 @@ impl Folder {
         std::os::unix::fs::symlink(target, path).unwrap();
     }
 
+    /// A copy of another one, apart from logs.
+    pub(crate) fn new_from(other: &Self) -> Self {
+        let folder = Self::new();
+        fullsend_runner::assemble::copy_tree(other.path(), folder.path(), &[]).unwrap();
+        let _missing = fs::remove_file(folder.path().join("findings.jsonl"));
+        folder
+    }
+
     /// A stage below it, for a repository called `repo`.
     pub(crate) fn stage(&self) -> Stage {
         Stage::create(&self.path().join("stage"), "repo").unwrap()
