@@ -12,7 +12,9 @@ mod suite {
     mod contexts;
     mod env_files;
     mod environment;
+    mod granting;
     mod host_files;
     mod scans;
+    mod servers;
     mod support;
 }
