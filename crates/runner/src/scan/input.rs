@@ -61,12 +61,12 @@ pub fn scan_input(
     if let Some(directory) = input.agent_input {
         scan.urls = security.checks.has(Check::Urls);
         scan.tree(directory, "agent_input", MAX_INPUT_FILE)?;
+        scan.urls = false;
     }
     for file in input.host_files {
         let place = format!("{} (for {})", file.src.display(), file.dest);
         scan.bytes(&place, &file.bytes)?;
     }
-    scan.urls = false;
     if let Some((path, bytes)) = input.instructions {
         scan.instructions(&shown(path), bytes)?;
     }

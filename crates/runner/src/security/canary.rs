@@ -1,10 +1,13 @@
 //! The token that hooks look for, and where a harness wants it planted.
 
+use std::path::PathBuf;
+
 use fullsend_guard::canary::CanaryToken;
 use fullsend_harness::schema::{Canary, Security};
 use uuid::Uuid;
 
 use super::is_on;
+use crate::host_files::HostFileContent;
 
 /// Where tokens are looked for and planted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,17 @@ impl CanaryPlan {
     /// A new token, if one is to be planted and looked for. One that was seen elsewhere would prove nothing about this run.
     pub fn generate(&self) -> Option<CanaryToken> {
         (self.wanted && self.is_searched()).then(generate)
+    }
+
+    /// The files that hold the token, for [`crate::host_files::place`].
+    pub fn contents(&self, token: &CanaryToken) -> Vec<HostFileContent> {
+        let content = |dest: &String| HostFileContent {
+            src: PathBuf::from("security.canary"),
+            dest: dest.clone(),
+            bytes: format!("{}\n", token.reveal()).into_bytes(),
+            executable: false,
+        };
+        self.files.iter().map(content).collect()
     }
 }
 

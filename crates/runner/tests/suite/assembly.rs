@@ -116,7 +116,7 @@ fn a_read_only_repository_is_a_matter_of_mounts() {
     let folder = Folder::new();
     let stage = folder.stage();
     let whole = FilesystemMount::read_only(stage.repo(), "/sandbox/workspace/repo");
-    assert_eq!(readonly_repo::mounts(&stage).unwrap(), [whole.clone()]);
+    assert_eq!(readonly_repo::mounts(&stage).unwrap(), std::slice::from_ref(&whole));
     folder.write("stage/workspace/repo/.git/HEAD", "");
     let git = FilesystemMount::read_write(stage.repo().join(".git"), "/sandbox/workspace/repo/.git");
     assert_eq!(readonly_repo::mounts(&stage).unwrap(), [whole, git]);

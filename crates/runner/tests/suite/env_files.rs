@@ -156,12 +156,15 @@ fn assignments_and_nothing_else() {
     ];
     for (line, kind) in lines {
         let error = assignments(&format!("\n{line}")).unwrap_err();
-        let found = match &error {
-            AssignmentError::NotAnAssignment { line: 2 } => "not an assignment",
-            AssignmentError::Live { line: 2, .. } => "live",
-            AssignmentError::Unclosed { line: 2, .. } => "unclosed",
-            AssignmentError::Reserved { line: 2, .. } => "reserved",
-            other => panic!("{line}: {other:?}"),
+        let found = if matches!(error, AssignmentError::NotAnAssignment { line: 2 }) {
+            "not an assignment"
+        } else if matches!(error, AssignmentError::Live { line: 2, .. }) {
+            "live"
+        } else if matches!(error, AssignmentError::Unclosed { line: 2, .. }) {
+            "unclosed"
+        } else {
+            assert!(matches!(error, AssignmentError::Reserved { line: 2, .. }), "{line}: {error:?}");
+            "reserved"
         };
         assert_eq!(found, kind, "{line}");
     }

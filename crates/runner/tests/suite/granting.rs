@@ -42,7 +42,7 @@ fn grants(provider: &str, profile: &str, variables: &[(&str, &str)]) -> Result<P
 #[test]
 fn credentials_stay_outside() {
     let provider = "name: p\ntype: github\ncredentials: {GH_TOKEN: '${T}', GITHUB_TOKEN: '${T}', _NOOP: ''}\nconfig: {REGION: 'eu-${N}'}\n";
-    let granted = grants(provider, GITHUB, &[("T", "secret"), ("N", "1")]).unwrap();
+    let granted = grants(provider, GITHUB, &[("T", "hunter2"), ("N", "1")]).unwrap();
     assert_eq!(granted.hosts, ["api.github.com:443", "github.com:443"]);
     assert_eq!(granted.env.iter().collect::<Vec<_>>(), [(&"REGION".to_owned(), &"eu-1".to_owned())]);
     let names: Vec<(&str, &str)> = granted
@@ -53,9 +53,9 @@ fn credentials_stay_outside() {
     assert_eq!(names, [("p", "https://api.github.com:443"), ("p_github_com", "https://github.com:443")]);
     for endpoint in &granted.endpoints {
         assert_eq!(endpoint.headers[0].0, "Authorization");
-        assert_eq!(endpoint.headers[0].1.expose(), "Bearer secret");
+        assert_eq!(endpoint.headers[0].1.expose(), "Bearer hunter2");
     }
-    assert!(!format!("{granted:?}").contains("secret"));
+    assert!(!format!("{granted:?}").contains("hunter2"));
 }
 
 #[test]
@@ -77,9 +77,9 @@ fn a_profile_for_reading_lets_its_service_only_be_read() {
 #[test]
 fn what_cannot_be_granted_is_refused() {
     let one = "id: t\nendpoints: [{host: a.test}]\n";
-    let token = &[("T", "secret"), ("U", "other")][..];
-    type Expected = fn(&GrantError) -> bool;
-    let cases: &[(&str, &str, &[(&str, &str)], Expected)] = &[
+    let token = &[("T", "hunter2"), ("U", "other")][..];
+    type Case<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)], fn(&GrantError) -> bool);
+    let cases: &[Case<'_>] = &[
         ("name: p\ntype: none\n", one, &[], |error| matches!(error, GrantError::NoProfile { .. })),
         ("name: p\ntype: t\ncredentials: {K: '${T}'}\n", "id: t\n", token, |error| {
             matches!(error, GrantError::NoHost { .. })
@@ -115,7 +115,7 @@ fn what_cannot_be_granted_is_refused() {
     for (provider, profile, variables, expected) in cases {
         let error = grants(provider, profile, variables).unwrap_err();
         assert!(expected(&error), "{provider}: {error}");
-        assert!(!error.to_string().contains("secret"), "{error}");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
     }
 }
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use fullsend_harness::schema::HarnessFile;
 use fullsend_runner::environment::{Environment, expand};
 use fullsend_runner::host_files::{HostFileContent, HostFileError, Roots, place, read};
+use fullsend_runner::security::canary_plan;
 use fullsend_sandbox::FilesystemMount;
 
 use super::support::{Folder, harness};
@@ -183,4 +184,18 @@ fn links_in_the_copy_of_a_repository_are_not_written_through() {
     place(&[file("/sandbox/workspace/repo/file", "changed")], &stage, CONFIG).unwrap();
     assert_eq!(outside.read("victim"), "untouched");
     assert_eq!(folder.read("stage/workspace/repo/file"), "changed");
+}
+
+#[test]
+fn a_canary_token_is_planted_where_the_harness_says() {
+    let (harness, _) =
+        harness("security: {canary: {env: DEPLOY_KEY, files: [/sandbox/workspace/.aws/credentials]}}");
+    let plan = canary_plan(&harness.security.unwrap());
+    let token = plan.generate().unwrap();
+    let folder = Folder::new();
+    place(&plan.contents(&token), &folder.stage(), CONFIG).unwrap();
+    assert_eq!(folder.read("stage/workspace/.aws/credentials"), format!("{}\n", token.reveal()));
+    assert_eq!(plan.env.as_deref(), Some("DEPLOY_KEY"));
+    let off = super::support::harness("security: {enabled: false, canary: {env: DEPLOY_KEY}}").0;
+    assert!(canary_plan(&off.security.unwrap()).generate().is_none(), "nobody would look for it");
 }
