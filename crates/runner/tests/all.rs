@@ -1,4 +1,4 @@
-//! Behaviour of the crate through its public interface, on real files and sockets of this machine.
+//! Behaviour of the crate through its public interface: real scripts, real git, real sockets, hostile trees.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,7 +8,18 @@
 )]
 
 mod suite {
-    mod fetch_place;
-    mod fetch_service;
-    mod fetch_service_http;
+    pub(crate) mod extract;
+    pub(crate) mod git;
+    pub(crate) mod pre_script;
+    pub(crate) mod report;
+    pub(crate) mod run_dir;
+    pub(crate) mod runs;
+    pub(crate) mod sanitise;
+    pub(crate) mod script;
+    pub(crate) mod trace;
+    pub(crate) mod transcript;
+    pub(crate) mod validate;
+    pub(crate) mod fetch_place;
+    pub(crate) mod fetch_service;
+    pub(crate) mod fetch_service_http;
 }
