@@ -20,7 +20,7 @@ use fullsend_sandbox::{
 use tokio::sync::Mutex;
 
 pub use capabilities::{Capabilities, Command, PROGRAMS};
-pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Spill, Stream};
+pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Nowhere, Spill, Stream};
 pub use directory::Whereabouts;
 pub use plan::{GivenSession, Ground, MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE, shell_mount};
 

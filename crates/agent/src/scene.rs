@@ -8,6 +8,8 @@ mod error;
 mod opening;
 mod pictures;
 mod prepared;
+mod result;
+mod sandbox;
 mod settings;
 mod surroundings;
 mod wanted;
@@ -19,7 +21,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fullsend_guard::SystemClock;
-use fullsend_sandbox::{ContainerHook, NetworkPolicy, SandboxBackend};
 use fullsend_skills::Registry;
 
 pub use self::error::SceneError;
@@ -31,11 +32,9 @@ pub use self::wanted::{ChosenModel, Delivery, NOT_BY_DEFAULT, SidecarDirs, TOOLS
 use self::workbench::Workbench;
 use crate::budget::{Budget, Limits};
 use crate::engine::Opening;
-use crate::execution::{Execution, Ground, MountPoint, SessionPlan};
-use crate::gate::FlowMode;
+use crate::execution::Execution;
 use crate::manifest::RUN_MANIFEST_FILE;
 use crate::report::PolicySnapshot;
-use crate::sidecar::{RunFacts, Sidecars};
 use crate::sources::Sources;
 use crate::store::{Recorded, RecordedSettings, RunStore};
 use crate::structured::StructuredResult;
@@ -214,6 +213,7 @@ impl Scene {
             sources: self.sources.clone(),
             lease: self.wanted.lease.clone(),
             extra_roots: self.surroundings.extra_roots.clone(),
+            checked: self.surroundings.hooks.is_some(),
         };
         let mut tools = bench.tools(store, &current_dir);
         if self.offers("web_fetch") {
@@ -250,15 +250,6 @@ impl Scene {
         }
     }
 
-    /// The tool that delivers the structured result, where the run has it.
-    fn submit_result(&self) -> Result<Option<Arc<dyn Tool>>, SceneError> {
-        let offered = self.wanted.delivery == Delivery::FileOrTool;
-        let Some((_, schema)) = self.wanted.structured.as_ref().filter(|_| offered) else { return Ok(None) };
-        let Some(place) = self.result_place()? else { return Ok(None) };
-        let (workspace, sources) = (self.workspace.clone(), self.sources.clone());
-        Ok(Some(Arc::new(SubmitResult::new(workspace, sources, place.sandbox, schema)?)))
-    }
-
     /// The tool that fetches skills, where somebody does that.
     fn fetch_skill(&self, skills: &Arc<SkillSet>) -> Option<Arc<dyn Tool>> {
         let fetcher = self.surroundings.fetcher.clone()?;
@@ -278,75 +269,6 @@ impl Scene {
             let set = if self.surroundings.fetcher.is_some() { set.growing() } else { set };
             Arc::new(set.vouched_for(self.sources.clone(), chosen))
         })
-    }
-
-    async fn execution(&self, store: &RunStore) -> Result<Execution, SceneError> {
-        let sidecars = self.sidecars(store)?;
-        // Whoever switches the rules off means all of them.
-        let covered = (self.settings.flow_mode != FlowMode::Disabled)
-            .then(|| (self.sources.clone(), self.artifact_root.clone()));
-        let (backend, ground): (Arc<dyn SandboxBackend>, Ground) = match &self.surroundings.floor {
-            Floor::Given { backend, session } => (backend.clone(), Ground::Given(session.clone())),
-            Floor::Own(backends) => {
-                let hook = sidecars.clone().map(|sidecars| sidecars as Arc<dyn ContainerHook>);
-                let (image, runtime) = (self.wanted.image.as_deref(), self.wanted.runtime.as_deref());
-                let order = BackendOrder { image, runtime, hook, resumed: self.resumed };
-                (backends.start(order).await?, self.session().into())
-            }
-        };
-        Ok(Execution::covering(backend, ground, covered, sidecars))
-    }
-
-    /// The files beside the container, if a runtime is to be told of commands.
-    fn sidecars(&self, store: &RunStore) -> Result<Option<Arc<Sidecars>>, SceneError> {
-        let dirs = &self.wanted.sidecars;
-        if !dirs.is_wired() {
-            return Ok(None);
-        }
-        let slot = self.settings.provenance.prompt_slot.as_ref();
-        let role = self.settings.prompt_role;
-        let facts = RunFacts {
-            run_id: store.run_id().clone(),
-            mode: self.settings.flow_mode,
-            prompt_slot: slot.cloned(),
-            influence: slot.map(|slot| slot.influence(role, self.wanted.manifest.as_ref())),
-            manifest: self.policy().run_manifest(),
-        };
-        let (contexts, results) = (dirs.contexts.clone(), dirs.results.clone());
-        Ok(Some(Arc::new(Sidecars::new(contexts, results, facts, Arc::new(SystemClock))?)))
-    }
-
-    fn session(&self) -> SessionPlan {
-        let mut plan = SessionPlan::new(&self.wanted.workspace);
-        plan.mounts = self
-            .workspace
-            .mounts()
-            .iter()
-            .map(|mount| MountPoint {
-                sandbox: mount.target().as_str().to_owned(),
-                host: mount.host().to_owned(),
-                writable: mount.access() == Access::Writable,
-            })
-            .collect();
-        plan.hidden = vec![self.artifact_root.clone()];
-        plan.network = NetworkPolicy::limited(self.wanted.hosts.iter().cloned());
-        plan
-    }
-
-    fn result_place(&self) -> Result<Option<crate::workspace::Contained>, SceneError> {
-        let Some((path, _)) = &self.wanted.structured else { return Ok(None) };
-        let refused = |source| SceneError::ResultPath { path: path.clone(), source };
-        let contained = self.workspace.real_to_sandbox(path.clone()).map_err(refused)?;
-        if contained.access != Access::Writable {
-            return Err(SceneError::ResultReadOnly(path.clone()));
-        }
-        Ok(Some(contained))
-    }
-
-    fn structured(&self) -> Result<Option<StructuredResult>, SceneError> {
-        let Some((_, schema)) = &self.wanted.structured else { return Ok(None) };
-        let Some(place) = self.result_place()? else { return Ok(None) };
-        Ok(Some(StructuredResult::expect(self.workspace.clone(), place, schema, self.resumed)?))
     }
 
     fn offers(&self, tool: &str) -> bool {

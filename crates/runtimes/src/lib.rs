@@ -16,11 +16,11 @@ mod runtime;
 
 pub use cancel::{Cancel, Canceller, cancellation};
 pub use event::{Metrics, RuntimeEvent, TokenUsage, Watch};
+pub use fullsend_agent::tools::SkillFetcher;
 pub use layout::{
     AGENT_INPUT, BIN, ENV_DIR, ENV_FILE, HOOK_CONFIG, HOOK_SERVICE, HOOKS, OUTPUT, PROGRAM, SCHEMA, Stage,
     StageError, WORKSPACE,
 };
-pub use fullsend_agent::tools::SkillFetcher;
 pub use native::{Native, NativeConfig, replay_model};
 pub use runtime::{
     AgentRuntime, AgentText, Bootstrap, Ended, Equipment, HookDesk, Iteration, Pending, Place, RuntimeError,

@@ -218,7 +218,7 @@ impl AgentRuntime for Native {
     }
 
     fn system(&self) -> &'static str {
-        if self.id == Runtime::Replay { "fullsend.replay" } else { "fullsend.native" }
+        self.config.model.client.provider()
     }
 
     fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
@@ -248,13 +248,27 @@ impl AgentRuntime for Native {
     }
 
     fn transcripts(&self, _stage: &Stage) -> Vec<PathBuf> {
-        self.last().iter().map(|last| last.run_dir.join(JOURNAL)).collect()
+        self.last().as_ref().map(|last| journals(&last.run_dir)).unwrap_or_default()
     }
 
     fn clear_iteration(&self, _stage: &Stage) -> io::Result<()> {
         // Nothing of it is in the stage: the journal is the record of the whole conversation.
         Ok(())
     }
+}
+
+/// The journal of a run, and those of its children, which lie beside it.
+fn journals(run_dir: &Path) -> Vec<PathBuf> {
+    let name = run_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let children = format!("{name}.subagent.");
+    let beside = run_dir.parent().map(std::fs::read_dir).into_iter().flatten().flatten().flatten();
+    let mut directories: Vec<PathBuf> = beside
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(&children))
+        .map(|entry| entry.path())
+        .collect();
+    directories.sort_unstable();
+    directories.insert(0, run_dir.to_owned());
+    directories.into_iter().map(|directory| directory.join(JOURNAL)).collect()
 }
 
 fn surroundings(native: &Native, place: &Place) -> Surroundings {
@@ -325,18 +339,16 @@ impl End {
 }
 
 fn scene_error(error: SceneError) -> RuntimeError {
-    match error {
-        SceneError::Sandbox(error) => RuntimeError::Sandbox(error),
-        other => {
-            let mut text = other.to_string();
-            let mut cause = std::error::Error::source(&other);
-            while let Some(inner) = cause {
-                text.push_str(&format!(": {inner}"));
-                cause = inner.source();
-            }
-            RuntimeError::Agent(text)
-        }
+    if let SceneError::Sandbox(error) = error {
+        return RuntimeError::Sandbox(error);
     }
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    RuntimeError::Agent(text)
 }
 
 fn agent_error(error: impl Display) -> RuntimeError {

@@ -44,14 +44,14 @@ pub struct MountPoint {
 #[derive(Clone, Debug)]
 pub enum Ground {
     /// It is made for the run.
-    Planned(SessionPlan),
+    Planned(Box<SessionPlan>),
     /// It is there.
     Given(Box<GivenSession>),
 }
 
 impl From<SessionPlan> for Ground {
     fn from(plan: SessionPlan) -> Self {
-        Self::Planned(plan)
+        Self::Planned(Box::new(plan))
     }
 }
 

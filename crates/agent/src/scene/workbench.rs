@@ -8,7 +8,7 @@ use fullsend_fetch::get::{ExtraRoots, RulesError};
 
 use super::wanted::TOOLS;
 use crate::browser::{Browser, Lease};
-use crate::execution::Execution;
+use crate::execution::{Execution, Nowhere, Spill};
 use crate::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
 use crate::schema::SchemaError;
 use crate::sources::Sources;
@@ -31,6 +31,8 @@ pub(super) struct Workbench {
     pub(super) lease: Option<Lease>,
     /// Files with certificates of more authorities.
     pub(super) extra_roots: Vec<PathBuf>,
+    /// Whether results are looked at before they are kept. What is too long to be shown is not, so it is not kept either.
+    pub(super) checked: bool,
 }
 
 impl Workbench {
@@ -44,7 +46,7 @@ impl Workbench {
             Arc::new(Bash::new(
                 self.execution.clone(),
                 place,
-                artifacts.clone(),
+                self.spill(store),
                 BashLimits::default(),
                 sources(),
             )),
@@ -65,11 +67,7 @@ impl Workbench {
             extra_roots: self.extra_roots.iter().cloned().map(ExtraRoots::File).collect(),
             ..VisitRules::default()
         };
-        Ok(Arc::new(WebFetch::new(
-            Visitor::new(rules)?,
-            Arc::new(store.artifacts().clone()),
-            self.sources.clone(),
-        )))
+        Ok(Arc::new(WebFetch::new(Visitor::new(rules)?, self.spill(store), self.sources.clone())))
     }
 
     /// What makes no sense without skills.
@@ -79,11 +77,10 @@ impl Workbench {
         current: &CurrentDir,
         skills: &Arc<SkillSet>,
     ) -> [Arc<dyn Tool>; 3] {
-        let artifacts = Arc::new(store.artifacts().clone());
         let scripts = SkillScript::new(
             self.execution.clone(),
             self.place(current),
-            artifacts,
+            self.spill(store),
             skills.clone(),
             self.sources.clone(),
         );
@@ -92,6 +89,11 @@ impl Workbench {
             Arc::new(ReadSkillResource::new(skills.clone())),
             Arc::new(scripts),
         ]
+    }
+
+    /// Where output goes as it came.
+    fn spill(&self, store: &RunStore) -> Arc<dyn Spill> {
+        if self.checked { Arc::new(Nowhere) } else { Arc::new(store.artifacts().clone()) }
     }
 
     fn place(&self, current: &CurrentDir) -> Arc<SharedDirectory> {

@@ -74,6 +74,7 @@ conversations:
         assert!(room.run().await.ended.unwrap().succeeded());
         assert!(!room.place.stage.repo().join("made").exists());
         assert!(room.kept().contains("It was denied."), "the child went on");
+        assert_eq!(room.native.transcripts(&room.place.stage).len(), 2, "its own journal, and the child's");
     });
 }
 
@@ -87,9 +88,12 @@ fn what_a_result_must_not_hold_is_neither_shown_nor_kept() {
         (format!("the word is {canary}\n"), canary),
     ];
     for (text, forbidden) in cases {
-        for call in
-            ["{tool: read_file, args: {path: notes.txt}}", "{tool: bash, args: {command: cat notes.txt}}"]
-        {
+        for call in [
+            "{tool: read_file, args: {path: notes.txt}}",
+            "{tool: bash, args: {command: cat notes.txt}}",
+            // So much that only the beginning and the end are shown.
+            "{tool: bash, args: {command: 'yes | head -c 300000; cat notes.txt; yes | head -c 300000'}}",
+        ] {
             let setup = Setup {
                 script: script(&format!("  - calls: [{call}]\n  - say: Read.\n")),
                 repo: vec![("notes.txt", text.clone())],
@@ -106,7 +110,7 @@ fn what_a_result_must_not_hold_is_neither_shown_nor_kept() {
                 };
                 assert!(!content.contains(forbidden), "{content}");
                 assert!(!room.kept().contains(forbidden), "kept: {forbidden:?}");
-                assert!(!room.findings().is_empty());
+                assert!(call.contains("yes") || !room.findings().is_empty());
             });
         }
     }

@@ -56,24 +56,29 @@ async fn start(order: BackendOrder<'_>) -> Result<Arc<dyn SandboxBackend>, Sandb
 
 /// An error in the words of the command line: which option it is about, and what to give it.
 pub(super) fn told(error: SceneError) -> anyhow::Error {
-    let advice = |message: String, help: &str| Advice::new(message, help).into();
-    match error {
-        SceneError::RuntimeWithoutImage => advice(error.to_string(), "name one with `--sandbox-image`"),
-        SceneError::NoStart(_) => advice(error.to_string(), "name a directory in the workspace with `--cwd`"),
-        SceneError::PreloadWithoutSkills => {
-            advice("`--skill` needs skills".to_owned(), "name a directory with `--skills-root DIR`")
-        }
-        SceneError::ScriptsWithoutSkills => advice(
-            "`--allow-skill-script` needs skills".to_owned(),
-            "name a directory with `--skills-root DIR`",
-        ),
-        SceneError::UnnamedPicture => anyhow::anyhow!("`--image` names no file"),
-        SceneError::Focus { path, source } => {
-            anyhow::Error::new(source).context(format!("`--focus-root {}` cannot be used", path.display()))
-        }
-        other => match other.help() {
-            Some(help) => advice(other.to_string(), help),
-            None => other.into(),
-        },
+    const SKILLS: &str = "name a directory with `--skills-root DIR`";
+    let is = |kind: SceneError| std::mem::discriminant(&error) == std::mem::discriminant(&kind);
+    if is(SceneError::PreloadWithoutSkills) {
+        return Advice::new("`--skill` needs skills", SKILLS).into();
+    }
+    if is(SceneError::ScriptsWithoutSkills) {
+        return Advice::new("`--allow-skill-script` needs skills", SKILLS).into();
+    }
+    if is(SceneError::RuntimeWithoutImage) {
+        return Advice::new(error.to_string(), "name one with `--sandbox-image`").into();
+    }
+    if is(SceneError::UnnamedPicture) {
+        return anyhow::anyhow!("`--image` names no file");
+    }
+    if let SceneError::NoStart(_) = &error {
+        return Advice::new(error.to_string(), "name a directory in the workspace with `--cwd`").into();
+    }
+    if let SceneError::Focus { path, source } = error {
+        return anyhow::Error::new(source)
+            .context(format!("`--focus-root {}` cannot be used", path.display()));
+    }
+    match error.help() {
+        Some(help) => Advice::new(error.to_string(), help).into(),
+        None => error.into(),
     }
 }
