@@ -1,0 +1,16 @@
+//! Behaviour of the crate through its public interface, in real sandboxes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a broken assumption fails the test"
+)]
+
+mod support {
+    pub(crate) mod native;
+}
+
+mod suite {
+    mod native;
+}
