@@ -9,17 +9,31 @@
 //! - what wires hooks up, and the hook itself, cannot be changed from within the sandbox.
 
 mod cancel;
+mod claude;
+mod display;
+mod driver;
 mod event;
 mod layout;
+mod leftovers;
+mod lines;
+mod program;
+mod prompt;
 mod runtime;
+mod summary;
+mod transcript;
+mod tree;
 
 pub use cancel::{Cancel, Canceller, cancellation};
+pub use claude::Claude;
+pub use display::{Display, harmless};
 pub use event::{Metrics, RuntimeEvent, TokenUsage, Watch};
 pub use layout::{
     AGENT_INPUT, BIN, ENV_DIR, ENV_FILE, HOOK_CONFIG, HOOK_SERVICE, HOOKS, OUTPUT, PROGRAM, SCHEMA, Stage,
     StageError, WORKSPACE,
 };
+pub use program::ModelService;
 pub use runtime::{
     AgentRuntime, AgentText, Bootstrap, Ended, Equipment, HookDesk, Iteration, Pending, Place, RuntimeError,
     Wanted,
 };
+pub use transcript::{TranscriptResult, transcript_result};
