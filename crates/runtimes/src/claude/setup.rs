@@ -41,6 +41,9 @@ const VARIABLES: &[(&str, &str)] = &[
     ("DISABLE_UPDATES", "1"),
 ];
 
+/// Tools whose output reaches the model later, as news, without a hook that looks at it.
+const UNCHECKED: &[&str] = &["Monitor", "ScheduleWakeup", "SendMessage"];
+
 /// The host's side of what is read-only.
 fn fixed(stage: &Stage) -> PathBuf {
     stage.root().join("claude")
@@ -74,7 +77,11 @@ pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError
     }
     let managed = fixed.join("managed");
     tree::make(&managed)?;
-    let settings = if input.hooks { json!({ "hooks": hooks() }) } else { json!({}) };
+    let settings = if input.hooks {
+        json!({ "hooks": hooks(), "permissions": { "deny": UNCHECKED } })
+    } else {
+        json!({})
+    };
     tree::write(&managed.join("managed-settings.json"), settings.to_string())?;
     mounts.push(FilesystemMount::read_only(managed, MANAGED));
     let env = VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

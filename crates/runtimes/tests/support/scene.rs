@@ -10,7 +10,7 @@ use fullsend_guard::hook::{CanaryCheck, Checks, Hook, HookConfig, Runtime};
 use fullsend_guard::service::{Decide, Limits, SOCKET, Service, ServiceConfig};
 use fullsend_guard::{FindingsLog, SystemClock, TraceId};
 use fullsend_runtimes::{
-    AgentRuntime, AgentText, Bootstrap, Canceller, Ended, Equipment, HOOK_SERVICE, HookDesk, Iteration,
+    AgentRuntime, AgentText, Bootstrap, Cancel, Ended, Equipment, HOOK_SERVICE, HookDesk, Iteration,
     ModelService, Place, RuntimeError, RuntimeEvent, Stage, Wanted, cancellation,
 };
 use fullsend_sandbox::{FilesystemMount, LocalBackend, LocalConfig, SandboxBackend, SandboxSpec, Secret};
@@ -81,7 +81,7 @@ pub(crate) fn with(
     test: &str,
     kind: &Kind,
     plan: impl FnOnce(&Kind) -> Plan,
-    body: impl AsyncFnOnce(&Scene, &Canceller),
+    body: impl AsyncFnOnce(&Scene),
 ) {
     let name = kind.runtime.as_str();
     let tools = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.tools/npm");
@@ -102,8 +102,7 @@ pub(crate) fn with(
             Err(error) => return declare_skip(test, &error.to_string()),
         };
         let scene = Scene::new(kind, &program, &hook, plan(kind), backend, root).await;
-        let (canceller, _) = cancellation();
-        tokio::time::timeout(PATIENCE, body(&scene, &canceller)).await.expect("the test hangs");
+        tokio::time::timeout(PATIENCE, body(&scene)).await.expect("the test hangs");
         scene.place.backend.terminate(&scene.place.session).await.unwrap();
     });
 }
@@ -164,8 +163,8 @@ impl Scene {
         Self { runtime, place, gateway, log: log_path, plan, dialect: kind.dialect, service, root }
     }
 
-    /// One iteration. `canceller` can end it.
-    pub(crate) async fn run(&self, timeout: Duration, cancel: fullsend_runtimes::Cancel) -> Trial {
+    /// One iteration.
+    pub(crate) async fn run(&self, timeout: Duration, cancel: Cancel) -> Trial {
         let (stream, debug_log) = (self.root.path().join("output.jsonl"), self.root.path().join("debug.log"));
         let iteration = Iteration {
             number: 1,
@@ -191,12 +190,7 @@ impl Scene {
     /// One iteration to its end.
     pub(crate) async fn run_to_end(&self) -> Trial {
         let (_canceller, cancel) = cancellation();
-        let trial = self.run(Duration::from_secs(200), cancel).await;
-        if std::env::var_os("FULLSEND_SHOW_TRIALS").is_some() {
-            let shown = json!({"results": trial.results, "stream": trial.stream});
-            fs::write(format!("/tmp/trial-{}.json", self.runtime.id().as_str()), shown.to_string()).unwrap();
-        }
-        trial
+        self.run(Duration::from_secs(200), cancel).await
     }
 
     /// The file that the debug log is kept in.
