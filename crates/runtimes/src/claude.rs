@@ -24,7 +24,7 @@ use crate::leftovers;
 use crate::program::{ModelService, Program};
 use crate::prompt;
 use crate::runtime::{AgentRuntime, Bootstrap, Ended, Equipment, Iteration, Pending, Place, RuntimeError};
-use crate::tree::is_plain;
+use crate::tree::agent_name;
 
 /// Its own directory in the sandbox.
 const CONFIG: &str = "/sandbox/claude-config";
@@ -57,7 +57,7 @@ impl Claude {
     fn arguments(&self, place: &Place, iteration: &Iteration<'_>) -> Result<Vec<String>, RuntimeError> {
         let wanted = iteration.wanted;
         let allowed = |name: &str| wanted.repository_config.iter().any(|allowed| allowed == name);
-        let agent = agent_name(&iteration.agent.name)?;
+        let agent = agent_name(Runtime::Claude, &iteration.agent.name)?;
         let fixed = ["--print", "--verbose", "--output-format=stream-json", "--dangerously-skip-permissions"];
         let mut arguments: Vec<String> = fixed.map(str::to_owned).to_vec();
         let sources = if allowed(PROJECT_SETTINGS) { "user,project" } else { "user" };
@@ -123,6 +123,8 @@ impl AgentRuntime for Claude {
                 program: self.program.path.clone(),
                 arguments,
                 variables: Vec::new(),
+                input: None,
+                logs: false,
             };
             let mut stream = stream::ClaudeStream::default();
             let ended = driver::drive(place, iteration, command, &mut stream, watch).await?;
@@ -140,17 +142,4 @@ impl AgentRuntime for Claude {
     fn clear_iteration(&self, stage: &Stage) -> io::Result<()> {
         leftovers::clear(&stage.config(), setup::MOUNT_POINTS)
     }
-}
-
-/// The agent's name without an ending; an error if a command line could take it for something else.
-fn agent_name(name: &str) -> Result<&str, RuntimeError> {
-    let bare = name.strip_suffix(".md").unwrap_or(name);
-    if is_plain(bare) {
-        return Ok(bare);
-    }
-    let problem = format!(
-        "cannot run an agent called `{}`; rename it to letters, digits, `-`, `_` and `.`",
-        name.escape_debug()
-    );
-    Err(RuntimeError::Unsupported { runtime: Runtime::Claude.as_str(), problem })
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use fullsend_sandbox::{ExecEvent, ExecExit, ExecRequest};
+use fullsend_sandbox::{ByteString, ExecEvent, ExecExit, ExecRequest};
 
 use crate::event::{Metrics, RuntimeEvent, Watch};
 use crate::lines::Lines;
@@ -17,6 +17,8 @@ use crate::summary::without_secrets;
 const LONGEST_TAIL: usize = 4 << 10;
 /// How much of the raw stream is kept. A process of the agent's can write to it too, and without end.
 const LONGEST_STREAM: u64 = 256 << 20;
+/// How much of a debug log is kept.
+pub(crate) const LONGEST_LOG: u64 = 64 << 20;
 /// How long a program has to end by itself when the run is to end.
 const GRACE: Duration = Duration::from_secs(5);
 const SIGTERM: i32 = 15;
@@ -30,6 +32,10 @@ pub(crate) struct Command {
     pub(crate) program: String,
     pub(crate) arguments: Vec<String>,
     pub(crate) variables: Vec<(&'static str, String)>,
+    /// What it reads.
+    pub(crate) input: Option<String>,
+    /// Whether it writes its debug log to standard error.
+    pub(crate) logs: bool,
 }
 
 /// Understands the stream of a program.
@@ -49,7 +55,9 @@ pub(crate) async fn drive(
     stream: &mut dyn Stream,
     watch: Watch<'_>,
 ) -> Result<Ended, RuntimeError> {
-    let mut kept = Kept::create(iteration.stream)?;
+    let mut kept = Kept::create(iteration.stream, LONGEST_STREAM)?;
+    let log = if command.logs { Some(Kept::create(iteration.debug_log, LONGEST_LOG)) } else { None };
+    let mut log = log.transpose()?;
     let mut account = Account::default();
     let mut lines = Lines::default();
     let mut tail = Tail::default();
@@ -73,7 +81,10 @@ pub(crate) async fn drive(
                 kept.add(&bytes)?;
                 lines.push(&bytes, |line| stream.line(line, &mut |event| account.tell(event, watch)));
             }
-            ExecEvent::Stderr(bytes) => tail.add(&bytes),
+            ExecEvent::Stderr(bytes) => {
+                tail.add(&bytes);
+                log.as_mut().map_or(Ok(()), |log| log.add(&bytes))?;
+            }
             ExecEvent::Exited(exit) => break exit,
         }
     };
@@ -94,12 +105,13 @@ async fn end_wanted(iteration: &Iteration<'_>, signalled: Option<i32>) -> i32 {
 }
 
 fn request(place: &Place, iteration: &Iteration<'_>, command: Command) -> ExecRequest {
-    let Command { prelude, program, arguments, variables } = command;
+    let Command { prelude, program, arguments, variables, input, logs: _ } = command;
     let start = ["-c".to_owned(), prelude.to_owned(), "sh".to_owned(), program];
     let mut request = ExecRequest::new("/bin/sh", start.into_iter().chain(arguments));
     request.cwd = Some(place.stage.repo_in_sandbox());
     request.env = place.env.clone();
     request.env.extend(variables.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    request.stdin = input.map(|input| ByteString(input.into_bytes()));
     request.timeout = Some(iteration.timeout);
     request
 }
@@ -176,7 +188,7 @@ impl Tail {
     }
 }
 
-/// The raw stream, in a file of the host.
+/// A stream, in a file of the host.
 #[derive(Debug)]
 struct Kept<'a> {
     file: File,
@@ -185,11 +197,11 @@ struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    fn create(path: &'a Path) -> Result<Self, RuntimeError> {
+    fn create(path: &'a Path, left: u64) -> Result<Self, RuntimeError> {
         let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
         let file = opened
             .map_err(|source| RuntimeError::Io { doing: format!("create `{}`", path.display()), source })?;
-        Ok(Self { file, path, left: LONGEST_STREAM })
+        Ok(Self { file, path, left })
     }
 
     fn add(&mut self, bytes: &[u8]) -> Result<(), RuntimeError> {

@@ -7,24 +7,31 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
+use crate::driver::LONGEST_LOG;
 use crate::runtime::RuntimeError;
 
-/// The longest debug log that is kept.
-const LONGEST_LOG: u64 = 64 << 20;
 /// How many transcripts there may be.
 const MOST_TRANSCRIPTS: usize = 1000;
 /// How deep they may lie.
 const DEEPEST: usize = 8;
 
+/// Opens what is a file and no link to one, without waiting for somebody to write into a pipe that is there in its stead.
+fn open(path: &Path) -> Option<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
+    let file = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path).ok()?;
+    file.metadata().is_ok_and(|found| found.is_file()).then_some(file)
+}
+
+/// The beginning of a text in the agent's copy of the repository, if there is one.
+pub(crate) fn text(path: &Path, longest: u64) -> Option<String> {
+    let mut bytes = Vec::new();
+    open(path)?.take(longest).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Copies a log out of the sandbox, if it is a file at all.
 pub(crate) fn keep(from: &Path, to: &Path) -> Result<(), RuntimeError> {
-    // Without waiting for somebody to write into a pipe that is there in its stead.
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
-    let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(from);
-    let Ok(file) = opened else { return Ok(()) };
-    if !file.metadata().is_ok_and(|found| found.is_file()) {
-        return Ok(());
-    }
+    let Some(file) = open(from) else { return Ok(()) };
     copy(file, to).map_err(|source| RuntimeError::Io { doing: format!("write `{}`", to.display()), source })
 }
 

@@ -10,6 +10,7 @@
 
 mod cancel;
 mod claude;
+mod codex;
 mod display;
 mod driver;
 mod event;
@@ -25,6 +26,7 @@ mod tree;
 
 pub use cancel::{Cancel, Canceller, cancellation};
 pub use claude::Claude;
+pub use codex::Codex;
 pub use display::{Display, harmless};
 pub use event::{Metrics, RuntimeEvent, TokenUsage, Watch};
 pub use layout::{

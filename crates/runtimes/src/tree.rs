@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use fullsend_guard::hook::Runtime;
+
 use crate::runtime::RuntimeError;
 
 /// The most bytes that all files of one directory may have.
@@ -15,12 +17,12 @@ const DEEPEST: usize = 32;
 
 /// The directories of `kind` by their names; an error where two have the same, or one has a name that `reserved` holds.
 pub(crate) fn by_name<'p>(
-    runtime: &'static str,
+    runtime: Runtime,
     kind: &str,
     paths: &'p [PathBuf],
     reserved: &[&str],
 ) -> Result<BTreeMap<&'p str, &'p Path>, RuntimeError> {
-    let refuse = |problem: String| RuntimeError::Unsupported { runtime, problem };
+    let refuse = |problem: String| RuntimeError::Unsupported { runtime: runtime.as_str(), problem };
     let mut named: BTreeMap<&str, &Path> = BTreeMap::new();
     for path in paths.iter().filter(|path| !path.as_os_str().is_empty()) {
         let plain = |name: &&str| is_plain(name) && !reserved.contains(name);
@@ -44,6 +46,19 @@ pub(crate) fn by_name<'p>(
 pub(crate) fn is_plain(name: &str) -> bool {
     let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.' | '+' | '@');
     !name.is_empty() && !name.starts_with(['.', '-']) && name.chars().all(plain)
+}
+
+/// The agent's name without an ending; an error if a command line could take it for something else.
+pub(crate) fn agent_name(runtime: Runtime, name: &str) -> Result<&str, RuntimeError> {
+    let bare = name.strip_suffix(".md").unwrap_or(name);
+    if is_plain(bare) {
+        return Ok(bare);
+    }
+    let problem = format!(
+        "cannot run an agent called `{}`; rename it to letters, digits, `-`, `_` and `.`",
+        name.escape_debug()
+    );
+    Err(RuntimeError::Unsupported { runtime: runtime.as_str(), problem })
 }
 
 /// Makes a directory and those above it.
@@ -114,6 +129,8 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     use std::path::PathBuf;
 
+    use fullsend_guard::hook::Runtime;
+
     use super::{by_name, copy};
 
     #[test]
@@ -139,7 +156,7 @@ mod tests {
     fn names_are_plain_different_and_free() {
         let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
         let names = |list: &[&str]| {
-            by_name("claude", "plugin", &paths(list), &["cache"])
+            by_name(Runtime::Claude, "plugin", &paths(list), &["cache"])
                 .map(|named| named.into_keys().map(str::to_owned).collect::<Vec<_>>())
         };
         assert_eq!(names(&["/a/one", "", "/b/two", "/a/one"]).unwrap(), ["one", "two"]);

@@ -9,6 +9,7 @@
 
 mod suite {
     mod claude;
+    mod codex;
 }
 mod support {
     pub(crate) mod scenario;

@@ -8,7 +8,7 @@ use fullsend_guard::hook::Runtime;
 use fullsend_sandbox::FilesystemMount;
 use serde_json::{Value, json};
 
-use super::{CONFIG, agent_name, definition};
+use super::{CONFIG, definition};
 use crate::layout::{HOOK_CONFIG, PROGRAM, Stage};
 use crate::runtime::{Bootstrap, Equipment, RuntimeError};
 use crate::tree;
@@ -52,9 +52,9 @@ fn fixed(stage: &Stage) -> PathBuf {
 /// Puts everything in its place, but for the program and the way to the model.
 pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
     let (fixed, config) = (fixed(input.stage), input.stage.config());
-    let name = agent_name(&input.agent.name)?;
-    let skills = tree::by_name(Runtime::Claude.as_str(), "skill", input.skills, &[])?;
-    let plugins = tree::by_name(Runtime::Claude.as_str(), "plugin", input.plugins, &[])?;
+    let name = tree::agent_name(Runtime::Claude, &input.agent.name)?;
+    let skills = tree::by_name(Runtime::Claude, "skill", input.skills, &[])?;
+    let plugins = tree::by_name(Runtime::Claude, "plugin", input.plugins, &[])?;
     let mut mounts = Vec::new();
     for point in MOUNT_POINTS {
         let (source, target) = (fixed.join(point), config.join(point));
