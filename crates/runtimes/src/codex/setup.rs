@@ -25,7 +25,6 @@ const OFF: &[&str] = &[
     "apps",
     "browser_use",
     "browser_use_external",
-    "code_mode_host",
     "computer_use",
     "daemon_auto_start",
     "goals",

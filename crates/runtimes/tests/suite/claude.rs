@@ -17,6 +17,7 @@ const CLAUDE: Kind = Kind {
     dialect: Dialect::Messages,
     header: ("x-api-key", ""),
     base: "",
+    model: None,
     make: |path, model| Ok(Box::new(Claude::new(path, model)?)),
     shell: |command| ("Bash".to_owned(), json!({ "command": command, "description": "x" })),
 };

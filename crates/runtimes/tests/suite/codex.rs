@@ -16,9 +16,34 @@ const CODEX: Kind = Kind {
     dialect: Dialect::Responses,
     header: ("authorization", "Bearer "),
     base: "/v1",
+    // Of a model that it does not know it expects nothing but calls of tools.
+    model: Some("unknown-model"),
     make: |path, model| Ok(Box::new(Codex::new(path, model)?)),
     shell: |command| ("exec_command".to_owned(), json!({ "cmd": command })),
 };
+
+/// With the models that it knows, tools are called from scripts that the model writes.
+const CODE_MODE: Kind = Kind {
+    model: None,
+    shell: |command| {
+        let input = json!({ "cmd": command });
+        let script = format!(
+            "try {{ const r = await tools.exec_command({input}); text(r.output) }} catch (e) {{ text(String(e)) }}"
+        );
+        ("exec".to_owned(), script.into())
+    },
+    ..CODEX
+};
+
+#[test]
+fn the_hooks_hold_for_scripts_of_the_model() {
+    scene::with(test_name!(), &CODE_MODE, scenario::plan, async |scene| {
+        let trial = scene.run_to_end().await;
+        scenario::check(scene, &trial, &[]);
+        scenario::check_configuration(scene, &trial);
+        assert_eq!(scene.asked(), 14, "six calls before and after, two of which only before");
+    });
+}
 
 #[test]
 fn the_hooks_hold_in_a_hostile_repository() {

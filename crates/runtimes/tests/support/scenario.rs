@@ -1,7 +1,7 @@
 //! What every runtime has to stand, whichever program it is: one table of tool calls and of what the model may learn from
 //! them.
 
-use fullsend_runtimes::{AgentText, RuntimeEvent};
+use fullsend_runtimes::{AgentText, RuntimeEvent, Wanted};
 use fullsend_testkit::gateway::Dialect;
 
 use crate::support::scene::{CANARY, KEY, Kind, Plan, Scene, Trial};
@@ -56,7 +56,7 @@ fn rows() -> Vec<Row> {
 /// Tries to change everything that decides what is checked; says how often it could, unless there was too little to try.
 const TAMPER: &str = r#"n=0; t=0
 for f in /sandbox/workspace/bin/fullsend /sandbox/workspace/.env /sandbox/hooks/hook.json /sandbox/hooks/service/* \
-    /sandbox/program/* /etc/claude-code/* /sandbox/*-config/settings.json /sandbox/*-config/agents/* \
+    /sandbox/program/* /etc/claude-code/* /etc/codex/* /sandbox/*-config/settings.json /sandbox/*-config/agents/* \
     /sandbox/*-config/skills/*/SKILL.md /sandbox/*-config/config.toml /sandbox/*-config/hooks.json \
     /sandbox/*-config/plugin*/* /sandbox/*-config/opencode.json; do
   [ -e "$f" ] || continue
@@ -65,7 +65,7 @@ for f in /sandbox/workspace/bin/fullsend /sandbox/workspace/.env /sandbox/hooks/
   (mv "$f" "$f.old") 2>/dev/null && n=$((n+1))
   (rm -f "$f") 2>/dev/null && n=$((n+1))
 done
-for d in /sandbox/workspace/bin /sandbox/hooks /sandbox/hooks/service /etc/claude-code /sandbox/*-config/agents \
+for d in /sandbox/workspace/bin /sandbox/hooks /sandbox/hooks/service /etc/claude-code /etc/codex /sandbox/*-config/agents \
     /sandbox/*-config/skills /sandbox/*-config/plugin*; do
   [ -d "$d" ] || continue
   (echo x > "$d/added") 2>/dev/null && n=$((n+1))
@@ -152,6 +152,7 @@ pub(crate) fn agent() -> AgentText {
 pub(crate) fn plan(kind: &Kind) -> Plan {
     Plan {
         calls: rows().iter().map(|row| (kind.shell)(&row.command)).collect(),
+        wanted: Wanted { model: kind.model.map(str::to_owned), ..Wanted::default() },
         agent: agent(),
         files: hostile_repository(),
         ..Plan::default()

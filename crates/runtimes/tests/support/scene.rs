@@ -33,6 +33,8 @@ pub(crate) struct Kind {
     pub(crate) header: (&'static str, &'static str),
     /// The path below the gateway's address that the runtime's requests start from.
     pub(crate) base: &'static str,
+    /// The model, for programs that behave differently with different ones.
+    pub(crate) model: Option<&'static str>,
     pub(crate) make: fn(&Path, ModelService) -> Result<Box<dyn AgentRuntime>, RuntimeError>,
     pub(crate) shell: fn(&str) -> (String, Value),
 }

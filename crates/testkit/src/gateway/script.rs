@@ -21,7 +21,7 @@ pub enum Dialect {
 pub struct ModelScript {
     /// The language.
     pub dialect: Dialect,
-    /// The tools and what they are called with.
+    /// The tools and what they are called with: members, or a text for tools that take one.
     pub calls: Vec<(String, Value)>,
     /// What it says in the end.
     pub last_word: String,
@@ -92,7 +92,7 @@ impl GatewayScript for ModelScript {
             return GatewayReply::status(404, "{}");
         }
         let body = request.json();
-        let has_tools = body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty());
+        let has_tools = has_tools(&body);
         let turn = self.dialect.results(request).len();
         let next = self.calls.get(turn).filter(|_| has_tools);
         let events = match self.dialect {
@@ -105,6 +105,14 @@ impl GatewayScript for ModelScript {
         };
         GatewayReply::stream(events.iter().map(event).collect::<String>())
     }
+}
+
+/// Whether the request offers tools, in the list of its own or among what is said.
+fn has_tools(body: &Value) -> bool {
+    let list = |name: &str| body.get(name).and_then(Value::as_array);
+    let offers = |item: &Value| item.get("type").is_some_and(|kind| kind == "additional_tools");
+    list("tools").is_some_and(|tools| !tools.is_empty())
+        || list("input").is_some_and(|input| input.iter().any(offers))
 }
 
 fn messages(body: &Value, turn: usize, next: Option<&(String, Value)>, last_word: &str) -> Vec<Value> {
@@ -138,6 +146,10 @@ fn messages(body: &Value, turn: usize, next: Option<&(String, Value)>, last_word
 fn responses(turn: usize, next: Option<&(String, Value)>, last_word: &str) -> Vec<Value> {
     let id = format!("resp_{turn}");
     let item = match next {
+        Some((tool, Value::String(input))) => json!({
+            "type": "custom_tool_call", "id": format!("ctc_{turn}"), "call_id": format!("call_{turn}"), "name": tool,
+            "input": input, "status": "completed",
+        }),
         Some((tool, input)) => json!({
             "type": "function_call", "id": format!("fc_{turn}"), "call_id": format!("call_{turn}"), "name": tool,
             "arguments": input.to_string(), "status": "completed",
