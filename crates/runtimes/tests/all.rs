@@ -1,4 +1,5 @@
 //! Behaviour of the crate through its public interface, in real sandboxes.
+//! Runtimes, the real programs among them, in the sandbox of this machine.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,4 +14,8 @@ mod support {
 
 mod suite {
     mod native;
+    mod claude;
+    mod codex;
+    pub(crate) mod scenario;
+    pub(crate) mod scene;
 }
