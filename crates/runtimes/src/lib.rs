@@ -17,6 +17,7 @@ mod event;
 mod layout;
 mod leftovers;
 mod lines;
+mod opencode;
 mod program;
 mod prompt;
 mod runtime;
@@ -33,6 +34,7 @@ pub use layout::{
     AGENT_INPUT, BIN, ENV_DIR, ENV_FILE, HOOK_CONFIG, HOOK_SERVICE, HOOKS, OUTPUT, PROGRAM, SCHEMA, Stage,
     StageError, WORKSPACE,
 };
+pub use opencode::OpenCode;
 pub use program::ModelService;
 pub use runtime::{
     AgentRuntime, AgentText, Bootstrap, Ended, Equipment, HookDesk, Iteration, Pending, Place, RuntimeError,

@@ -10,6 +10,7 @@
 mod suite {
     mod claude;
     mod codex;
+    mod opencode;
 }
 mod support {
     pub(crate) mod scenario;
