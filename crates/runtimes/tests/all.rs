@@ -16,6 +16,9 @@ mod suite {
     mod native;
     mod claude;
     mod codex;
+    mod opencode;
+}
+mod support {
     pub(crate) mod scenario;
     pub(crate) mod scene;
 }
