@@ -68,16 +68,27 @@ impl Stage {
     pub fn create(root: &Path, repo_name: &str) -> Result<Self, StageError> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
         let taken = ["output", "bin", "agent-input"].contains(&repo_name);
-        if repo_name.is_empty() || repo_name.starts_with(['.', '-']) || taken || !repo_name.chars().all(plain) {
+        if repo_name.is_empty() || repo_name.starts_with(['.', '-']) || taken || !repo_name.chars().all(plain)
+        {
             return Err(StageError::Name { name: repo_name.to_owned() });
         }
         let stage = Self { root: root.to_owned(), repo_name: repo_name.to_owned() };
         let fixed = ["bin", "env.d", "fullsend"].map(|name| stage.fixed().join(name));
-        let made = [stage.repo(), stage.output(), stage.agent_input(), stage.config(), stage.hooks().join("service")];
-        for path in made.into_iter().chain(fixed) {
+        let made = [
+            stage.repo(),
+            stage.output(),
+            stage.agent_input(),
+            stage.config(),
+            stage.hooks().join("service"),
+        ];
+        // What is mounted over the workspace needs something to be mounted on.
+        let covered = ["bin", ".env.d", ".fullsend"].map(|name| stage.workspace().join(name));
+        for path in made.into_iter().chain(fixed).chain(covered) {
             let made = DirBuilder::new().recursive(true).mode(0o755).create(&path);
             made.map_err(|source| StageError::Io { path, source })?;
         }
+        let env = stage.workspace().join(".env");
+        std::fs::write(&env, "").map_err(|source| StageError::Io { path: env, source })?;
         Ok(stage)
     }
 

@@ -9,10 +9,13 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fullsend_agent::tools::SkillFetcher;
 use fullsend_guard::FindingsLog;
 use fullsend_guard::hook::Runtime;
 use fullsend_guard::service::Decide;
-use fullsend_sandbox::{Endpoint, FilesystemMount, SandboxBackend, SandboxError, SandboxSessionId, SandboxSpec};
+use fullsend_sandbox::{
+    Endpoint, FilesystemMount, SandboxBackend, SandboxError, SandboxSessionId, SandboxSpec,
+};
 use serde_json::Value;
 
 use crate::cancel::Cancel;
@@ -53,7 +56,12 @@ pub trait AgentRuntime: fmt::Debug + Send + Sync {
     fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError>;
 
     /// Lets the agent work once. A non-zero exit code is no error; an error is that nothing can be said about the work.
-    fn run<'a>(&'a self, place: &'a Place, iteration: &'a Iteration<'a>, watch: Watch<'a>) -> Pending<'a, Ended>;
+    fn run<'a>(
+        &'a self,
+        place: &'a Place,
+        iteration: &'a Iteration<'a>,
+        watch: Watch<'a>,
+    ) -> Pending<'a, Ended>;
 
     /// The transcripts of the last iteration, on the host. They were written from within the sandbox: whoever reads them
     /// follows no links and believes nothing.
@@ -139,6 +147,8 @@ pub struct Place {
     pub env: BTreeMap<String, String>,
     /// Who decides about tool calls, unless hooks are off.
     pub hooks: Option<HookDesk>,
+    /// Who fetches skills that the agent asks for while it works, where the harness allows that.
+    pub fetcher: Option<Arc<dyn SkillFetcher>>,
     /// A directory of the host for records of the runtime's own; nothing in the sandbox sees it.
     pub records: PathBuf,
 }
