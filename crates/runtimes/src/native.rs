@@ -106,7 +106,7 @@ impl Native {
         let run_dir = prepared.store().run_dir().to_owned();
         // Whatever happens from here on, there is a journal.
         *self.last() = Some(Last { run_dir, context: Label::untrusted(), open: false });
-        let mut teller = Teller::new(iteration.stream, before, watch)?;
+        let mut teller = Teller::new(self.id, iteration.stream, before, watch)?;
         teller.tell(RuntimeEvent::Init {
             model: Some(self.config.model.name.clone()),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -229,7 +229,7 @@ impl AgentRuntime for Native {
                 problem: "has no plugins; leave `plugins` out, or use the runtime `claude`".to_owned(),
             });
         }
-        stage::fill(input)?;
+        stage::fill(input, self.id)?;
         let config = input.stage.config();
         let fixed = [stage::AGENTS, stage::SKILLS].map(|name| {
             FilesystemMount::read_only(config.join(name), format!("{}/{name}", self.config_dir()))

@@ -10,12 +10,12 @@
 
 mod support {
     pub(crate) mod native;
+    pub(crate) mod scenario;
+    pub(crate) mod scene;
 }
 
 mod suite {
-    mod native;
     mod claude;
     mod codex;
-    pub(crate) mod scenario;
-    pub(crate) mod scene;
+    mod native;
 }
