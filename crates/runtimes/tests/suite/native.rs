@@ -462,7 +462,7 @@ fn what_the_runtime_cannot_do_is_refused_before_anything_runs() {
             let refused = room.native.bootstrap(&input(&path, &[])).unwrap_err().to_string();
             assert!(refused.contains("plugins"), "{refused}");
             let refused = room.native.bootstrap(&input(&[], &path)).unwrap_err().to_string();
-            assert!(refused.contains("notes"), "{refused}");
+            assert!(refused.contains("linked"), "{refused}");
         },
     );
 }
