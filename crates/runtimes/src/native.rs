@@ -23,7 +23,7 @@ use fullsend_agent::execution::{GivenSession, shell_mount};
 use fullsend_agent::gate::FlowMode;
 use fullsend_agent::hooks::CallHooks;
 use fullsend_agent::scene::{ChosenModel, Floor, Prepared, Scene, SceneError, Surroundings};
-use fullsend_agent::store::{EndStatus, KeptMessage, RunStore, TerminalReason};
+use fullsend_agent::store::{EndStatus, JOURNAL, KeptMessage, RunStore, TerminalReason};
 use fullsend_flow::{Label, Policy};
 use fullsend_guard::SystemClock;
 use fullsend_guard::hook::Runtime;
@@ -41,8 +41,6 @@ use crate::runtime::{AgentRuntime, Bootstrap, Ended, Equipment, Iteration, Pendi
 const GRACE: Duration = Duration::from_secs(5);
 /// The number of the signal for a time that is over.
 const ALARM: i32 = 14;
-/// The journal of a run, in its directory.
-const JOURNAL: &str = "journal.jsonl";
 
 /// What the built-in agent is set up with.
 #[derive(Clone, Debug)]
