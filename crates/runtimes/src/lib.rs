@@ -19,6 +19,7 @@ mod layout;
 mod leftovers;
 mod lines;
 mod native;
+mod opencode;
 mod program;
 mod prompt;
 mod runtime;
@@ -37,6 +38,7 @@ pub use layout::{
     StageError, WORKSPACE,
 };
 pub use native::{Native, NativeConfig, replay_model};
+pub use opencode::OpenCode;
 pub use program::ModelService;
 pub use runtime::{
     AgentRuntime, AgentText, Bootstrap, Ended, Equipment, HookDesk, Iteration, Pending, Place, RuntimeError,

@@ -18,4 +18,5 @@ mod suite {
     mod claude;
     mod codex;
     mod native;
+    mod opencode;
 }

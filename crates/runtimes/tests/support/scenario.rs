@@ -56,16 +56,16 @@ fn rows() -> Vec<Row> {
 /// Tries to change everything that decides what is checked; says how often it could, unless there was too little to try.
 const TAMPER: &str = r#"n=0; t=0
 for f in /sandbox/workspace/bin/fullsend /sandbox/workspace/.env /sandbox/hooks/hook.json /sandbox/hooks/service/* \
-    /sandbox/program/* /etc/claude-code/* /etc/codex/* /sandbox/*-config/settings.json /sandbox/*-config/agents/* \
+    /sandbox/program/* /etc/claude-code/* /etc/codex/* /etc/opencode/* /sandbox/*-config/settings.json /sandbox/*-config/agents/* \
     /sandbox/*-config/skills/*/SKILL.md /sandbox/*-config/config.toml /sandbox/*-config/hooks.json \
-    /sandbox/*-config/plugin*/* /sandbox/*-config/opencode.json; do
+    /sandbox/*-config/plugin*/* /sandbox/*-config/config/opencode/opencode.json; do
   [ -e "$f" ] || continue
   t=$((t+1))
   (echo '#' >> "$f") 2>/dev/null && n=$((n+1))
   (mv "$f" "$f.old") 2>/dev/null && n=$((n+1))
   (rm -f "$f") 2>/dev/null && n=$((n+1))
 done
-for d in /sandbox/workspace/bin /sandbox/hooks /sandbox/hooks/service /etc/claude-code /etc/codex /sandbox/*-config/agents \
+for d in /sandbox/workspace/bin /sandbox/hooks /sandbox/hooks/service /etc/claude-code /etc/codex /etc/opencode /sandbox/*-config/agents \
     /sandbox/*-config/skills /sandbox/*-config/plugin*; do
   [ -d "$d" ] || continue
   (echo x > "$d/added") 2>/dev/null && n=$((n+1))
