@@ -215,7 +215,7 @@ impl RunStore {
 
     /// Every row so far, in order.
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
-        let path = self.run_dir().join(journal::JOURNAL);
+        let path = self.run_dir().join(JOURNAL);
         let file = journal::open_to_read(self.artifacts.directory(), &path)?;
         let mut entries = Vec::new();
         journal::read(&file, &path, |entry| {

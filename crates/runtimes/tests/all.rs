@@ -1,4 +1,3 @@
-//! Behaviour of the crate through its public interface, in real sandboxes.
 //! Runtimes, the real programs among them, in the sandbox of this machine.
 #![allow(
     clippy::unwrap_used,
