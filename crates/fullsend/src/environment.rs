@@ -112,7 +112,8 @@ pub(crate) const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
 
 /// All variables that are text.
 pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Whether this is a step of a workflow of GitHub's.

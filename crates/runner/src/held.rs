@@ -55,7 +55,10 @@ impl Held {
         if let Some(hooks) = self.hooks.take() {
             let counts = hooks.stop();
             if counts.denied > 0 {
-                warnings.push(format!("{} tool calls were denied because they could not be judged", counts.denied));
+                warnings.push(format!(
+                    "{} tool calls were denied because they could not be judged",
+                    counts.denied
+                ));
             }
         }
         let head = match self.log.take().map(|log| log.seal()) {

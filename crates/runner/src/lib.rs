@@ -59,12 +59,12 @@ pub mod trace;
 pub mod transcript;
 pub mod validate;
 
+pub use environment::Environment;
 pub use event::{AccessKind, Event, Outcome, STEPS, Sink, Step};
 pub use fetch_service::{
     ClientFault, FETCH_TOKEN, FETCH_URL, FetchRefusal, FetchService, FetchedSkill, RuntimeFetcher,
     RuntimeFetcherConfig, request_skill,
 };
-pub use environment::Environment;
 pub use pipeline::{Finished, run};
 pub use request::{Backends, Connecting, Options, Request};
 pub use stop::Stop;

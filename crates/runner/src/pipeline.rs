@@ -55,7 +55,8 @@ impl Known {
 /// Runs an agent, whose references `resolver` resolves. `sink` is told of everything that happens.
 pub async fn run(request: Request, resolver: Resolver, sink: Sink<'_>) -> Finished {
     let teller = Teller::new(sink, request.cancel.clone());
-    let (mut held, mut known) = (Held { keep: request.options.keep_sandbox, ..Held::default() }, Known::default());
+    let (mut held, mut known) =
+        (Held { keep: request.options.keep_sandbox, ..Held::default() }, Known::default());
     let ended = go(request, resolver, &teller, &mut held, &mut known).await;
     let start = std::time::Instant::now();
     teller.tell(Event::StepBegan { step: Step::Report, iteration: None });
@@ -75,7 +76,8 @@ pub async fn run(request: Request, resolver: Resolver, sink: Sink<'_>) -> Finish
         let (report, whole) = records.finish(state, exit_code.into(), reason, known.skipped);
         (report, whole)
     });
-    let exit_code = if report.as_ref().is_some_and(|(_, whole)| !whole) { exit_code.max(1) } else { exit_code };
+    let exit_code =
+        if report.as_ref().is_some_and(|(_, whole)| !whole) { exit_code.max(1) } else { exit_code };
     Finished { state, exit_code, stop, run_dir: directory, report: report.map(|(report, _)| report) }
 }
 
@@ -102,7 +104,8 @@ async fn go(
     held: &mut Held,
     known: &mut Known,
 ) -> Result<(), Stop> {
-    let root = std::path::absolute(request.library.root()).map_err(Stop::io("find the fullsend directory"))?;
+    let root =
+        std::path::absolute(request.library.root()).map_err(Stop::io("find the fullsend directory"))?;
     let found = teller
         .step(Step::Load, None, async {
             let path = load::find(&request.configuration, &root, &request.agent)?;
@@ -136,7 +139,8 @@ async fn go(
     held.home = Some(home);
     let inputs = teller.step(Step::ScanInput, None, async { scan::inputs(&scene, &place) }).await?;
     let uploaded = teller.step(Step::Upload, None, upload::upload(&scene, inputs, &place, held)).await?;
-    let ground = teller.step(Step::Provision, None, provision::provision(&scene, uploaded, held, known)).await?;
+    let ground =
+        teller.step(Step::Provision, None, provision::provision(&scene, uploaded, held, known)).await?;
     teller.step(Step::ScanContext, None, scan::context(&scene, &ground)).await?;
     let delivered = agent::attempts(&scene, &ground, known).await;
     for warning in held.end_session().await {
@@ -159,10 +163,16 @@ pub(crate) struct Scene<'a, 's> {
 }
 
 /// Makes the directory of the run and begins its record: from here on every end leaves a report.
-fn begin(request: &Request, agent: &str, teller: &Teller<'_>, known: &mut Known) -> Result<FindingsLog, Stop> {
+fn begin(
+    request: &Request,
+    agent: &str,
+    teller: &Teller<'_>,
+    known: &mut Known,
+) -> Result<FindingsLog, Stop> {
     let name = RunName::generate(agent);
-    let dir = RunDir::create(&request.output_dir, &name)
-        .map_err(|error| Stop::refused(error.to_string(), "name another directory with `--output-dir DIR`"))?;
+    let dir = RunDir::create(&request.output_dir, &name).map_err(|error| {
+        Stop::refused(error.to_string(), "name another directory with `--output-dir DIR`")
+    })?;
     let trace_id = TraceId::generate();
     let clock = Arc::new(SystemClock);
     let records = Records::begin(&Beginning {

@@ -9,7 +9,9 @@ use fullsend_guard::canary::CanaryToken;
 use fullsend_guard::hook;
 use fullsend_harness::Library;
 use fullsend_harness::path::resolve;
-use fullsend_harness::schema::{AgentDefinition, FlowRules, HarnessFile, Security, SkillEntry, ToolList, ValidationLoop};
+use fullsend_harness::schema::{
+    AgentDefinition, FlowRules, HarnessFile, Security, SkillEntry, ToolList, ValidationLoop,
+};
 use fullsend_harness::value::{FeedbackMode, RepositoryConfig};
 use fullsend_runtimes::{AgentText, Wanted};
 use fullsend_yaml::{Diagnostic, Located, front_matter};
@@ -73,7 +75,8 @@ impl SkillFiles {
         let copy = home.join("skills").join(self.directory.file_name().unwrap_or_default());
         let doing = format!("prepare the skill `{}`", self.directory.display());
         fs::create_dir_all(&copy).map_err(Stop::io(&doing))?;
-        copy_tree(&self.directory, &copy, &[]).map_err(|error| Stop::Failed { message: error.to_string() })?;
+        copy_tree(&self.directory, &copy, &[])
+            .map_err(|error| Stop::Failed { message: error.to_string() })?;
         for (file, replacement) in &self.overrides {
             let target = copy.join(file);
             match replacement {
@@ -124,8 +127,7 @@ impl Plan {
             sources: Box::new(library.sources().clone()),
             problems,
         };
-        let expanded =
-            expand(&harness, environment, &root).map_err(|problems| broken(library, problems))?;
+        let expanded = expand(&harness, environment, &root).map_err(|problems| broken(library, problems))?;
         let unsaid = Security::default();
         let block = harness.security.as_ref().unwrap_or(&unsaid);
         let security = host_security(harness.security.as_ref()).map_err(refused)?;
@@ -153,21 +155,31 @@ impl Plan {
         };
         let hooks = hook_checks(block, input).map_err(refused)?;
         let validation = harness.validation_loop.as_ref();
-        let result_file =
-            expanded.runner.get(RESULT_VARIABLE).map(String::as_str).or_else(|| environment.get(RESULT_VARIABLE));
+        let result_file = expanded
+            .runner
+            .get(RESULT_VARIABLE)
+            .map(String::as_str)
+            .or_else(|| environment.get(RESULT_VARIABLE));
         let result_file = result_file.unwrap_or(USUAL_RESULT).to_owned();
         let schema = expanded.schema.as_deref().map(|schema| root.join(schema));
         Ok(Self {
             wanted: wanted(&harness, &definition, options),
             skills: harness.skills.iter().flatten().map(|skill| skill_files(&root, skill)).collect(),
-            plugins: harness.plugins.iter().flatten().filter_map(|plugin| local(&root, plugin.local())).collect(),
+            plugins: harness
+                .plugins
+                .iter()
+                .flatten()
+                .filter_map(|plugin| local(&root, plugin.local()))
+                .collect(),
             agent_input: harness.agent_input.as_ref().map(|input| root.join(input.as_str())),
             allowed_config: harness.allow_repository_config.iter().flatten().map(|name| name.value).collect(),
             result: schema.map(|path| result_contract(path, &result_file)).transpose()?,
             scripts: scripts(&root, &harness, result_file),
             timeout: timeout(&harness),
             iterations: iterations(validation),
-            feedback: validation.and_then(|one| one.feedback_mode.as_ref()).map_or(FeedbackMode::Output, |mode| mode.value),
+            feedback: validation
+                .and_then(|one| one.feedback_mode.as_ref())
+                .map_or(FeedbackMode::Output, |mode| mode.value),
             harness,
             expanded,
             policy,
@@ -235,7 +247,8 @@ fn scripts(root: &Path, harness: &HarnessFile, result_file: String) -> Scripts {
 }
 
 fn timeout(harness: &HarnessFile) -> Duration {
-    let minutes = harness.timeout_minutes.as_ref().and_then(|minutes| u64::try_from(minutes.value.get()).ok());
+    let minutes =
+        harness.timeout_minutes.as_ref().and_then(|minutes| u64::try_from(minutes.value.get()).ok());
     let minutes = minutes.filter(|minutes| *minutes > 0).unwrap_or(USUAL_MINUTES);
     Duration::from_secs(minutes.saturating_mul(60))
 }

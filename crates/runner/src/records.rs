@@ -47,7 +47,8 @@ impl Records {
         let checks = Checks::default();
         let failed = |what: &'static str| Stop::io(format!("begin the {what} in `{}`", dir.path().display()));
         let report = Report::new(name, agent, trace_id.as_str(), &item);
-        let report = ReportFile::create(&dir.report(), report, &checks, clock.clone()).map_err(failed("report"))?;
+        let report =
+            ReportFile::create(&dir.report(), report, &checks, clock.clone()).map_err(failed("report"))?;
         let log = EventLog::create(&dir.events(), &checks, clock.clone()).map_err(failed("events"))?;
         let settings = TraceSettings {
             agent: (*agent).to_owned(),
@@ -56,7 +57,10 @@ impl Records {
             system: (*system).to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             resource: TraceSettings::resource(env),
-            parent: TraceParent::adopt(env.get("TRACEPARENT").map(String::as_str), env.get("TRACESTATE").map(String::as_str)),
+            parent: TraceParent::adopt(
+                env.get("TRACEPARENT").map(String::as_str),
+                env.get("TRACESTATE").map(String::as_str),
+            ),
             longest_attribute: TraceSettings::longest_attribute(env),
         };
         let tracer = (!TraceSettings::disabled(env))

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use fullsend_harness::Library;
 use fullsend_harness::config::Configuration;
 use fullsend_harness::value::Platform;
-use fullsend_resolve::lock::LockFile;
 use fullsend_resolve::Store;
+use fullsend_resolve::lock::LockFile;
 use fullsend_runtimes::{AgentRuntime, Cancel};
 use fullsend_sandbox::{SandboxBackend, SandboxError};
 

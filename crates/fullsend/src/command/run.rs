@@ -66,7 +66,8 @@ fn directory(args: &RunArgs) -> Result<PathBuf> {
     if args.directory.fullsend_dir.is_some() {
         return super::fullsend_directory(&args.directory);
     }
-    let of_target = std::path::absolute(&args.target_repo).ok().and_then(|target| workspace::discover(&target));
+    let of_target =
+        std::path::absolute(&args.target_repo).ok().and_then(|target| workspace::discover(&target));
     match of_target {
         _ if Path::new(&args.agent).is_file() => Ok(workspace::root_of(Path::new(&args.agent))),
         Some(found) => Ok(found),
@@ -159,7 +160,8 @@ impl Backends for ByImage {
             };
             let usual = DockerConfig::new(image, backend::state_directory("docker")?);
             let docker =
-                DockerBackend::connect(DockerConfig { egress_log: Some(egress_log.to_owned()), ..usual }).await?;
+                DockerBackend::connect(DockerConfig { egress_log: Some(egress_log.to_owned()), ..usual })
+                    .await?;
             docker.sweep().await?;
             Ok::<Arc<dyn SandboxBackend>, SandboxError>(Arc::new(docker))
         })

@@ -11,7 +11,7 @@ use fullsend_guard::{Checks, FindingsLog, Policy};
 use fullsend_harness::schema::HarnessFile;
 use fullsend_origin::{AllowList, EffectiveAllowList, PinnedUrl};
 use fullsend_resolve::{SkillFault, Store, skill_dependencies};
-use fullsend_runtimes::{SkillFetcher, Stage};
+use fullsend_runtimes::{FetchedDirs, SkillFetcher, Stage};
 use fullsend_sandbox::FilesystemMount;
 use tokio::task::JoinError;
 
@@ -304,10 +304,11 @@ impl SkillFetcher for RuntimeFetcher {
     fn fetch<'a>(
         &'a self,
         url: &'a str,
-    ) -> Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>> {
+    ) -> Pin<Box<dyn Future<Output = Result<FetchedDirs, String>> + Send + 'a>> {
         Box::pin(async move {
-            let fetched = RuntimeFetcher::fetch(self, url).await;
-            fetched.map(|skill| skill.path).map_err(|refusal| refusal.message)
+            let FetchedSkill { path, dependencies } =
+                RuntimeFetcher::fetch(self, url).await.map_err(|refusal| refusal.message)?;
+            Ok(FetchedDirs { skill: path, dependencies })
         })
     }
 }

@@ -16,9 +16,7 @@ use crate::steps::pre_script::{variables, with_cause};
 use crate::steps::provision::Ground;
 use crate::stop::Stop;
 use crate::teller::Made;
-use crate::validate::{
-    Attempt, Attempts, Budget, Feedback, Next, StopReason, Subject, Validator, Verdict,
-};
+use crate::validate::{Attempt, Attempts, Budget, Feedback, Next, StopReason, Subject, Validator, Verdict};
 
 /// What the agent is told to do. What that is stands in its definition.
 const PROMPT: &str = "Run the agent task";
@@ -45,7 +43,11 @@ struct Attempted {
 }
 
 /// Lets the agent work until its result is what was asked for, or it may not try again.
-pub(crate) async fn attempts(scene: &Scene<'_, '_>, ground: &Ground, known: &Known) -> Result<Delivered, Stop> {
+pub(crate) async fn attempts(
+    scene: &Scene<'_, '_>,
+    ground: &Ground,
+    known: &Known,
+) -> Result<Delivered, Stop> {
     let Some(dir) = &known.dir else {
         return Err(Stop::Failed { message: "the run has no directory".to_owned() });
     };
@@ -57,7 +59,8 @@ pub(crate) async fn attempts(scene: &Scene<'_, '_>, ground: &Ground, known: &Kno
     let mut made: Vec<Attempted> = Vec::new();
     let (mut number, mut feedback) = (1, None);
     let reason = loop {
-        let place = dir.create_iteration(number).map_err(|error| Stop::Failed { message: with_cause(&error) })?;
+        let place =
+            dir.create_iteration(number).map_err(|error| Stop::Failed { message: with_cause(&error) })?;
         let ended = work(scene, ground, &place, number, feedback.take(), deadline).await?;
         let attempted = take_out(scene, ground, &place, number, &git, ended).await?;
         let verdict = check(scene, dir, &place, number, &attempted).await?;
@@ -136,16 +139,16 @@ fn failure(
     }
     if !ended.succeeded() {
         let why = ended.error.as_deref().map(|error| format!(": {}", fullsend_runtimes::harmless(error)));
-        let message = format!("the agent failed with exit code {}{}", ended.exit_code, why.unwrap_or_default());
+        let message =
+            format!("the agent failed with exit code {}{}", ended.exit_code, why.unwrap_or_default());
         return Err(Stop::Failed { message });
     }
     if checked {
         let why = match reason {
             StopReason::Budget => "and no time is left for another attempt",
-            StopReason::Iterations
-            | StopReason::Valid
-            | StopReason::AgentFailed
-            | StopReason::Cancelled => "in the last attempt it may make",
+            StopReason::Iterations | StopReason::Valid | StopReason::AgentFailed | StopReason::Cancelled => {
+                "in the last attempt it may make"
+            }
         };
         return Err(Stop::Failed { message: format!("the result was not accepted, {why}") });
     }
@@ -252,7 +255,8 @@ async fn take_out(
             let _shown_as_deleted = ground.place.backend.exec(&ground.place.session, show).await;
         }
         let failed = |error: extract::ExtractError| Stop::Failed { message: with_cause(&error) };
-        let output = extract::output(&stage.output(), &place.output(), extract::Limits::OUTPUT).map_err(failed)?;
+        let output =
+            extract::output(&stage.output(), &place.output(), extract::Limits::OUTPUT).map_err(failed)?;
         warn(scene, output.warnings);
         keep_transcripts(scene, ground, place);
         let repo = take_repo(scene, ground, place, git).await?;
@@ -262,7 +266,8 @@ async fn take_out(
             log: Some(scene.log),
             largest: sanitise::LARGEST,
         };
-        let sanitised = sanitiser.run(&place.output()).map_err(|error| Stop::Failed { message: with_cause(&error) })?;
+        let sanitised =
+            sanitiser.run(&place.output()).map_err(|error| Stop::Failed { message: with_cause(&error) })?;
         for found in &sanitised.found {
             teller.tell(Event::Finding {
                 step: Step::Extract,
@@ -365,7 +370,8 @@ async fn check(
             repo: attempted.repo.as_deref(),
             schema: schema.map(|result| result.path.as_path()),
         };
-        let mut told = |_stream, line: &str| teller.tell(Event::Script { step: Step::Validate, line: line.to_owned() });
+        let mut told =
+            |_stream, line: &str| teller.tell(Event::Script { step: Step::Validate, line: line.to_owned() });
         let verdict = validator.check(&subject, &mut told).await;
         let verdict = verdict.map_err(|error| Stop::Failed { message: with_cause(&error) })?;
         Ok(match verdict {
@@ -389,7 +395,8 @@ fn unchecked(reason: &str) -> Verdict {
 /// What the next attempt is told.
 fn told(scene: &Scene<'_, '_>, said: &str) -> Result<Option<String>, Stop> {
     let plan = scene.plan;
-    let feedback = Feedback::of(said, plan.feedback, &plan.security.checks, plan.security.policy, Some(scene.log));
+    let feedback =
+        Feedback::of(said, plan.feedback, &plan.security.checks, plan.security.policy, Some(scene.log));
     let feedback = feedback.map_err(|error| Stop::Failed { message: with_cause(&error) })?;
     Ok(feedback.map(|feedback| feedback.text))
 }

@@ -9,7 +9,11 @@ use crate::environment::Environment;
 use crate::stop::Stop;
 
 /// The warnings, as lines; errors stop the run.
-pub(crate) fn lint_harness(root: &Path, harness: &Path, environment: &Environment) -> Result<Vec<String>, Stop> {
+pub(crate) fn lint_harness(
+    root: &Path,
+    harness: &Path,
+    environment: &Environment,
+) -> Result<Vec<String>, Stop> {
     let target = LintTarget { root: root.to_owned(), files: vec![harness.to_owned()] };
     let look_up = |name: &str| environment.get(name).map(str::to_owned);
     let report = lint(&target, &LintOptions { environment: Some(&look_up) });

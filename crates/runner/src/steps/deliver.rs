@@ -43,7 +43,11 @@ pub(crate) fn connections(scene: &Scene<'_, '_>, egress_log: &Path) {
 }
 
 /// Makes sure that what was checked is what is there, and runs the post-script.
-pub(crate) async fn post_script(scene: &Scene<'_, '_>, delivered: &Delivered, known: &Known) -> Result<(), Stop> {
+pub(crate) async fn post_script(
+    scene: &Scene<'_, '_>,
+    delivered: &Delivered,
+    known: &Known,
+) -> Result<(), Stop> {
     let Some(dir) = &known.dir else { return Ok(()) };
     let place = dir.iteration(delivered.iteration);
     scene
@@ -74,8 +78,8 @@ pub(crate) async fn post_script(scene: &Scene<'_, '_>, delivered: &Delivered, kn
             validated: delivered.validated.then_some(validated),
         }
         .add_to(&mut env);
-        let ran =
-            host_script(scene, Program::File(script), dir.path(), env, plan.timeout, Step::PostScript).await?;
+        let ran = host_script(scene, Program::File(script), dir.path(), env, plan.timeout, Step::PostScript)
+            .await?;
         if !ran.succeeded() {
             return Err(Stop::Failed { message: format!("the post-script {}", how(ran.end)) });
         }

@@ -35,8 +35,15 @@ pub(crate) async fn run(scene: &Scene<'_, '_>, known: &mut Known) -> Result<(), 
 async fn prepare(scene: &Scene<'_, '_>, dir: &RunDir) -> Result<Made<Declared>, Stop> {
     let scripts = &scene.plan.scripts;
     if let Some(line) = &scripts.preflight {
-        let ran = host_script(scene, Program::Shell(line), dir.path(), variables(scene), PREFLIGHT, Step::PreScript)
-            .await?;
+        let ran = host_script(
+            scene,
+            Program::Shell(line),
+            dir.path(),
+            variables(scene),
+            PREFLIGHT,
+            Step::PreScript,
+        )
+        .await?;
         if !ran.succeeded() {
             let message = format!("`preflight_check` {}", how(ran.end));
             return Err(Stop::Failed { message });
@@ -50,7 +57,8 @@ async fn prepare(scene: &Scene<'_, '_>, dir: &RunDir) -> Result<Made<Declared>, 
             let mut env = variables(scene);
             env.insert(OUTPUT_VARIABLE.to_owned(), file.display().to_string());
             let ran =
-                host_script(scene, Program::File(path), dir.path(), env, scene.plan.timeout, Step::PreScript).await?;
+                host_script(scene, Program::File(path), dir.path(), env, scene.plan.timeout, Step::PreScript)
+                    .await?;
             let declared = judge(&ran, &file).map_err(|error| Stop::Failed { message: error.to_string() })?;
             let detail = if declared.skipped { "nothing to do" } else { "prepared" };
             Made::done(declared, detail)

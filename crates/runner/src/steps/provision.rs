@@ -66,14 +66,17 @@ pub(crate) async fn provision(
     if let Some(hide) = uploaded.withheld.git_request(&uploaded.stage, true) {
         let hidden = backend.exec(&session.id, hide).await?;
         if !hidden.success() {
-            scene.teller.warn("git in the sandbox shows settings of the repository that were set aside as deleted");
+            scene
+                .teller
+                .warn("git in the sandbox shows settings of the repository that were set aside as deleted");
         }
     }
     let detail = format!("{} {}", session.backend, session.id);
     scene.teller.with_records(|records| records.update(|report| report.sandbox = Some(record(&session))));
     let Uploaded { stage, env, withheld, hooks, events, fetcher, .. } = uploaded;
     let fetcher = fetcher.map(|fetcher| Arc::new(fetcher) as Arc<dyn SkillFetcher>);
-    let place = Place { stage, backend, session: session.id, spec, env, hooks, fetcher, records: dir.records() };
+    let place =
+        Place { stage, backend, session: session.id, spec, env, hooks, fetcher, records: dir.records() };
     Ok(Made::done(Ground { place, withheld, events: Mutex::new(events), egress_log }, detail))
 }
 
@@ -102,9 +105,12 @@ async fn serve(scene: &Scene<'_, '_>, dir: &RunDir, held: &mut Held) -> Result<(
 /// What the session is asked to be: what the policy grants, and what the run itself needs.
 fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<SandboxSpec, Stop> {
     let (plan, request) = (scene.plan, scene.request);
-    let refused = |error: crate::grants::GrantError| Stop::refused(with_cause(&error), "correct the policy or the provider");
+    let refused = |error: crate::grants::GrantError| {
+        Stop::refused(with_cause(&error), "correct the policy or the provider")
+    };
     let definitions = &plan.definitions;
-    let providers = provider_grants(&definitions.providers, &definitions.profiles, &request.environment).map_err(refused)?;
+    let providers = provider_grants(&definitions.providers, &definitions.profiles, &request.environment)
+        .map_err(refused)?;
     for warning in &providers.warnings {
         scene.teller.warn(warning.clone());
     }
@@ -121,7 +127,8 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
         ..SandboxSpec::default()
     };
     let policy = plan.policy.as_ref();
-    let mut spec = sandbox_spec(base, policy, scene.root, &providers, &request.environment).map_err(refused)?;
+    let mut spec =
+        sandbox_spec(base, policy, scene.root, &providers, &request.environment).map_err(refused)?;
     if let Some(programs) = &mut spec.programs {
         programs.push(PROGRAM.to_owned());
         programs.extend(uploaded.equipment.programs.iter().cloned());

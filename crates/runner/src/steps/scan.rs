@@ -33,7 +33,9 @@ pub(crate) fn inputs(scene: &Scene<'_, '_>, home: &Path) -> Result<Made<Inputs>,
     let instructions = match fs::read(&place) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Stop::io(format!("read `{INSTRUCTIONS}` of the fullsend directory"))(error)),
+        Err(error) => {
+            return Err(Stop::io(format!("read `{INSTRUCTIONS}` of the fullsend directory"))(error));
+        }
     };
     let roots = Roots { fullsend_dir: scene.root, target_repo: &request.target_repo };
     let written = plan.harness.host_files.as_deref().unwrap_or_default();
@@ -94,8 +96,15 @@ fn judged(scene: &Scene<'_, '_>, step: Step, scanned: &Scanned) -> Result<String
         return Ok(format!("{files}, {findings}"));
     }
     let help = match &scene.plan.security.on_critical {
-        OnCritical::Halt => "look at what was found; remove it, or quote it and say that it is an example".to_owned(),
-        OnCritical::Review { label } => format!("a person has to look at this: put the label `{label}` on it"),
+        OnCritical::Halt => {
+            "look at what was found; remove it, or quote it and say that it is an example".to_owned()
+        }
+        OnCritical::Review { label } => {
+            format!("a person has to look at this: put the label `{label}` on it")
+        }
     };
-    Err(Stop::Blocked { message: format!("what the agent would read is blocked: {findings} in {files}"), help })
+    Err(Stop::Blocked {
+        message: format!("what the agent would read is blocked: {findings} in {files}"),
+        help,
+    })
 }

@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use fullsend_guard::hook::{Hook, HookConfig};
 use fullsend_guard::service::{Decide, Limits, SOCKET, Service, ServiceConfig};
-use fullsend_runtimes::{
-    Bootstrap, ENV_FILE, Equipment, HOOK_SERVICE, HookDesk, Stage,
-};
+use fullsend_runtimes::{Bootstrap, ENV_FILE, Equipment, HOOK_SERVICE, HookDesk, Stage};
 use fullsend_sandbox::FilesystemMount;
 use serde_json::json;
 
@@ -18,8 +16,8 @@ use crate::context::{Instructions, Withheld, inject, withhold};
 use crate::env_file::{EnvFile, SessionDefaults};
 use crate::fetch_service::{FetchService, RuntimeFetcher, RuntimeFetcherConfig};
 use crate::held::Held;
-use crate::host_files::place;
 use crate::hook_events::{self, HookEvents};
+use crate::host_files::place;
 use crate::pipeline::Scene;
 use crate::readonly_repo;
 use crate::steps::pre_script::with_cause;
@@ -59,7 +57,8 @@ pub(crate) async fn upload(
     let (request, plan) = (scene.request, scene.plan);
     let repo_name = request.target_repo.file_name().map(|name| name.to_string_lossy().into_owned());
     let stage = Stage::create(home, &repo_name.unwrap_or_default())?;
-    let copied = assemble::repository(&request.target_repo, &stage, &[&request.output_dir]).map_err(failed)?;
+    let copied =
+        assemble::repository(&request.target_repo, &stage, &[&request.output_dir]).map_err(failed)?;
     let withheld = instructions(scene, &stage, &inputs)?;
     if let Some(input) = &plan.agent_input {
         warn(scene, assemble::agent_input(input, &stage).map_err(failed)?.warnings);
@@ -101,7 +100,10 @@ pub(crate) async fn upload(
     env.insert("BASH_ENV".to_owned(), ENV_FILE.to_owned());
     let detail = format!("{} files, {} bytes", copied.files, copied.bytes);
     warn(scene, copied.warnings);
-    Ok(Made::done(Uploaded { stage, equipment, config_dir, mounts, env, withheld, hooks, events, fetcher }, detail))
+    Ok(Made::done(
+        Uploaded { stage, equipment, config_dir, mounts, env, withheld, hooks, events, fetcher },
+        detail,
+    ))
 }
 
 fn failed(error: impl std::error::Error) -> Stop {
@@ -115,7 +117,8 @@ fn warn(scene: &Scene<'_, '_>, warnings: Vec<String>) {
 /// Instructions of the organisation in, settings of the repository out.
 fn instructions(scene: &Scene<'_, '_>, stage: &Stage, inputs: &Inputs) -> Result<Withheld, Stop> {
     let request = scene.request;
-    let withheld = withhold(stage, &scene.plan.allowed_config).map_err(Stop::io("set repository settings aside"))?;
+    let withheld =
+        withhold(stage, &scene.plan.allowed_config).map_err(Stop::io("set repository settings aside"))?;
     for entry in &withheld.entries {
         scene.teller.warn(format!(
             "`{}` of the repository is not used: a repository does not configure the runtime; to allow it: allow_repository_config",
@@ -203,7 +206,8 @@ async fn serve_skills(
     .map_err(Stop::io("make the directory for skills"))?;
     let Some(fetcher) = fetcher else { return Ok(None) };
     mounts.push(fetcher.mount());
-    let service = FetchService::start(fetcher.clone()).await.map_err(Stop::io("start the service for skills"))?;
+    let service =
+        FetchService::start(fetcher.clone()).await.map_err(Stop::io("start the service for skills"))?;
     held.fetching = Some(service);
     Ok(Some(fetcher))
 }

@@ -20,6 +20,8 @@ pub(super) struct Display {
     notices: bool,
     /// Whether the last thing shown ended its line.
     at_line_start: bool,
+    /// What the model says, which comes in pieces.
+    text: fullsend_runtimes::Display,
 }
 
 impl Display {
@@ -30,6 +32,7 @@ impl Display {
             colour: terminal && environment::allows_colour(),
             notices: environment::in_github_actions(),
             at_line_start: true,
+            text: fullsend_runtimes::Display::new(),
         }
     }
 
@@ -82,7 +85,11 @@ impl Display {
 
     fn runtime(&mut self, event: &RuntimeEvent) {
         match event {
-            RuntimeEvent::Text { text } => self.write(&indented(&harmless(text), self.at_line_start)),
+            RuntimeEvent::Text { text } => {
+                let mut shown = String::new();
+                self.text.push(text, &mut shown);
+                self.write(&indented(&shown, self.at_line_start));
+            }
             RuntimeEvent::ToolUse { name, summary, .. } => {
                 let line = format!("{}: {}", short(name), short(summary));
                 let line = harmless(line.trim_end_matches([' ', ':']));
@@ -99,7 +106,10 @@ impl Display {
                 self.line("31", &format!("  {}", harmless(&format!("{kind}: {}", short(message)))));
             }
             RuntimeEvent::Retry { attempt, max_retries, error, .. } => {
-                self.line("33", &format!("  again ({attempt} of {max_retries}): {}", harmless(&short(error))));
+                self.line(
+                    "33",
+                    &format!("  again ({attempt} of {max_retries}): {}", harmless(&short(error))),
+                );
             }
             RuntimeEvent::Init { .. }
             | RuntimeEvent::Thinking { .. }

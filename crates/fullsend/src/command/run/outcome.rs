@@ -50,12 +50,21 @@ fn summary(finished: &Finished, report: &Report) -> String {
         line("validated", format!("attempt {iteration} of {}", report.iterations.len()));
     }
     if report.findings.total > 0 || report.denied > 0 {
-        line("findings", format!("{}, and {} denied connections or calls", report.findings.total, report.denied));
+        line(
+            "findings",
+            format!("{}, and {} denied connections or calls", report.findings.total, report.denied),
+        );
     }
     let metrics = &report.metrics;
     if metrics.num_turns > 0 {
         let tokens = metrics.token_usage.input + metrics.token_usage.output;
-        line("used", format!("{} turns, {} tool calls, {tokens} tokens, ${:.4}", metrics.num_turns, metrics.tool_calls, metrics.total_cost_usd));
+        line(
+            "used",
+            format!(
+                "{} turns, {} tool calls, {tokens} tokens, ${:.4}",
+                metrics.num_turns, metrics.tool_calls, metrics.total_cost_usd
+            ),
+        );
     }
     if let Some(directory) = &finished.run_dir {
         line("directory", directory.display().to_string());

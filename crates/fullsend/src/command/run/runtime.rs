@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use fullsend_harness::schema::ConfigFile;
-use fullsend_harness::value::RuntimeName;
-use fullsend_runner::Environment;
 use fullsend_agent::budget::Limits;
 use fullsend_agent::gate::FlowMode;
 use fullsend_agent::scene::ChosenModel;
+use fullsend_harness::schema::ConfigFile;
+use fullsend_harness::value::RuntimeName;
+use fullsend_runner::Environment;
 use fullsend_runtimes::{
     AgentRuntime, Claude, Codex, ModelService, Native, NativeConfig, OpenCode, replay_model,
 };
@@ -118,7 +118,10 @@ fn service(model: &ModelArgs, environment: &Environment, vendor: &Vendor) -> Res
             let key = set("FULLSEND_API_KEY").or_else(|| set(vendor.key_variable)).ok_or_else(|| {
                 Advice::new(
                     "there is no key for the model",
-                    format!("set `{}` or `FULLSEND_API_KEY`, or use `--gateway-auth-mode none`", vendor.key_variable),
+                    format!(
+                        "set `{}` or `FULLSEND_API_KEY`, or use `--gateway-auth-mode none`",
+                        vendor.key_variable
+                    ),
                 )
             })?;
             vec![(vendor.header.to_owned(), Secret::new(format!("{}{key}", vendor.scheme)))]
