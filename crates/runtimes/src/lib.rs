@@ -17,6 +17,7 @@ mod event;
 mod layout;
 mod leftovers;
 mod lines;
+mod member;
 mod opencode;
 mod program;
 mod prompt;
