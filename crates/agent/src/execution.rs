@@ -14,14 +14,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use fullsend_sandbox::{
-    ExecEvent, ExecRequest, Running, SandboxBackend, SandboxError, SandboxSession, SandboxSessionId,
+    ExecEvent, ExecRequest, FilesystemMount, Running, SandboxBackend, SandboxError, SandboxSession,
+    SandboxSessionId, SandboxSpec,
 };
 use tokio::sync::Mutex;
 
 pub use capabilities::{Capabilities, Command, PROGRAMS};
-pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Spill, Stream};
+pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Nowhere, Spill, Stream};
 pub use directory::Whereabouts;
-pub use plan::{MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE};
+pub use plan::{GivenSession, Ground, MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE, shell_mount};
 
 use crate::sidecar::{Invocation, Sidecars};
 use crate::sources::Sources;
@@ -38,7 +39,7 @@ pub struct Execution {
 #[derive(Debug)]
 struct Shared {
     backend: Arc<dyn SandboxBackend>,
-    plan: SessionPlan,
+    ground: Ground,
     covers: Option<Covers>,
     state: Mutex<State>,
     /// Held while programs are looked for, beside which some runtimes of containers run nothing else.
@@ -68,12 +69,14 @@ enum State {
 struct Ready {
     id: SandboxSessionId,
     session: SandboxSession,
+    /// Whether it was made here, and so ends here.
+    own: bool,
 }
 
 impl Execution {
     /// A session that is made by the first command, or by [`Execution::warm_up`].
-    pub fn lazy(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Self {
-        Self::build(backend, plan, None, None)
+    pub fn lazy(backend: Arc<dyn SandboxBackend>, ground: impl Into<Ground>) -> Self {
+        Self::build(backend, ground.into(), None, None)
     }
 
     /// The same, in which commands cannot read what is `covered`, with a runtime that follows labels itself where
@@ -81,35 +84,33 @@ impl Execution {
     /// others is made there.
     pub fn covering(
         backend: Arc<dyn SandboxBackend>,
-        plan: SessionPlan,
+        ground: impl Into<Ground>,
         covered: Option<(Arc<Sources>, PathBuf)>,
         sidecars: Option<Arc<Sidecars>>,
     ) -> Self {
         let mediation = sidecars.map(|sidecars| Mediation { sidecars, turn: Mutex::default() });
         let covers = covered.map(|(sources, directory)| Covers::new(sources, directory));
-        Self::build(backend, plan, covers, mediation)
+        Self::build(backend, ground.into(), covers, mediation)
     }
 
     fn build(
         backend: Arc<dyn SandboxBackend>,
-        plan: SessionPlan,
+        ground: Ground,
         covers: Option<Covers>,
         mediation: Option<Mediation>,
     ) -> Self {
         let (state, probing) = (Mutex::new(State::Planned), Mutex::new(()));
-        Self { shared: Arc::new(Shared { backend, plan, covers, state, probing, mediation }) }
+        Self { shared: Arc::new(Shared { backend, ground, covers, state, probing, mediation }) }
     }
 
     /// A session that is there when this returns.
-    pub async fn start(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Result<Self, SandboxError> {
-        let execution = Self::lazy(backend, plan);
+    pub async fn start(
+        backend: Arc<dyn SandboxBackend>,
+        ground: impl Into<Ground>,
+    ) -> Result<Self, SandboxError> {
+        let execution = Self::lazy(backend, ground);
         execution.warm_up().await?;
         Ok(execution)
-    }
-
-    /// What was asked for.
-    pub fn plan(&self) -> &SessionPlan {
-        &self.shared.plan
     }
 
     /// How the backend is called: `local`, `docker`.
@@ -144,7 +145,8 @@ impl Execution {
     }
 
     /// Runs a command to its end. Its output is read as it comes, and kept within the limits of `capture`.
-    pub async fn run(&self, request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+    pub async fn run(&self, mut request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+        self.shared.give_variables(&mut request);
         let ready = self.ready().await?;
         let running = match self.shared.backend.spawn(&ready.id, request.clone()).await {
             Err(SandboxError::Unsupported { .. }) => {
@@ -157,7 +159,8 @@ impl Execution {
     }
 
     /// The same for a command of ours that nothing waits for: it may find that another is under way.
-    async fn run_aside(&self, request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+    async fn run_aside(&self, mut request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+        self.shared.give_variables(&mut request);
         let ready = self.ready().await?;
         let _alone = self.shared.probing.lock().await;
         follow(self.shared.backend.spawn(&ready.id, request).await?, capture).await
@@ -169,7 +172,8 @@ impl Execution {
         let before = std::mem::replace(&mut *self.shared.state.lock().await, State::Ended);
         match before {
             State::Planned | State::Ended => Ok(()),
-            State::Ready(ready) => self.shared.backend.terminate(&ready.id).await,
+            State::Ready(ready) if ready.own => self.shared.backend.terminate(&ready.id).await,
+            State::Ready(_) => Ok(()),
         }
     }
 
@@ -203,20 +207,43 @@ impl Shared {
             }
             State::Planned => {}
         }
-        let mut spec = self.plan.spec().map_err(not_by_the_model)?;
-        if let Some(covers) = &self.covers {
-            // Looks at every file of the workspace.
-            let covers = covers.clone();
-            let mounts = tokio::task::spawn_blocking(move || covers.mounts()).await;
-            let mounts = mounts.map_err(|error| {
-                SandboxError::Lifecycle(format!("the files of the workspace were not looked at: {error}"))
-            })?;
-            spec.mounts.extend(mounts?);
-        }
-        let session = self.backend.provision(spec).await.map_err(not_by_the_model)?;
-        let ready = Arc::new(Ready { id: session.id.clone(), session });
+        let covers = self.covers().await?;
+        let (session, own) = match &self.ground {
+            Ground::Given(given) if covers.is_empty() => (self.backend.session(&given.id)?, false),
+            Ground::Given(given) => (self.provision(given.spec(), covers).await?, true),
+            Ground::Planned(plan) => {
+                (self.provision(plan.spec().map_err(not_by_the_model)?, covers).await?, true)
+            }
+        };
+        let ready = Arc::new(Ready { id: session.id.clone(), session, own });
         *state = State::Ready(Arc::clone(&ready));
         Ok(ready)
+    }
+
+    async fn provision(
+        &self,
+        mut spec: SandboxSpec,
+        covers: Vec<FilesystemMount>,
+    ) -> Result<SandboxSession, SandboxError> {
+        spec.mounts.extend(covers);
+        self.backend.provision(spec).await.map_err(not_by_the_model)
+    }
+
+    /// What has to be covered. Looks at every file of the workspace.
+    async fn covers(&self) -> Result<Vec<FilesystemMount>, SandboxError> {
+        let Some(covers) = self.covers.clone() else { return Ok(Vec::new()) };
+        let mounts = tokio::task::spawn_blocking(move || covers.mounts()).await;
+        mounts.map_err(|error| {
+            SandboxError::Lifecycle(format!("the files of the workspace were not looked at: {error}"))
+        })?
+    }
+
+    /// Adds the variables of every command; what a command has of its own stays.
+    fn give_variables(&self, request: &mut ExecRequest) {
+        let Ground::Given(given) = &self.ground else { return };
+        for (name, value) in &given.env {
+            request.env.entry(name.clone()).or_insert_with(|| value.clone());
+        }
     }
 }
 

@@ -106,6 +106,18 @@ pub enum Outcome {
     Cancelled,
 }
 
+/// How something outside the sandbox was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessKind {
+    /// A resource, through the runner.
+    Fetch,
+    /// A connection.
+    Network,
+    /// A tool call that a policy decided about.
+    Tool,
+}
+
 /// Something happened.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -157,6 +169,17 @@ pub enum Event {
         /// What it did.
         #[serde(flatten)]
         event: RuntimeEvent,
+    },
+    /// Something outside the sandbox was asked for.
+    Access {
+        /// How: `fetch` for a resource that the agent asked the runner for, `network` for a connection, `tool` for a call.
+        kind: AccessKind,
+        /// What: a URL without its query, a host and port, a tool.
+        target: String,
+        /// Whether it was allowed.
+        allowed: bool,
+        /// Why, or what came of it, in a line.
+        detail: String,
     },
     /// A script of the harness wrote something.
     Script {

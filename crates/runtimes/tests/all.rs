@@ -1,4 +1,4 @@
-//! Runtimes, the real programs among them, in the sandbox of this machine.
+//! Runtimes through the crate's public interface, the real programs among them, in real sandboxes.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,12 +7,15 @@
     reason = "a broken assumption fails the test"
 )]
 
+mod support {
+    pub(crate) mod native;
+    pub(crate) mod scenario;
+    pub(crate) mod scene;
+}
+
 mod suite {
     mod claude;
     mod codex;
+    mod native;
     mod opencode;
-}
-mod support {
-    pub(crate) mod scenario;
-    pub(crate) mod scene;
 }

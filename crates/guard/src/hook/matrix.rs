@@ -47,10 +47,11 @@ impl Support {
 pub const RUNTIMES: &[RuntimeSupport] = &[
     RuntimeSupport {
         runtime: Runtime::Native,
-        mechanism: "in the same process",
-        before: Support::Available,
-        after: Support::Available,
-        limits: "not wired yet",
+        mechanism: "in the same process, for subagents as well",
+        before: Support::Honoured,
+        after: Support::Honoured,
+        limits: "pictures are not looked at; output that is too long to be shown is not looked at and not kept; `fullsend exec` and \
+                 `fullsend resume` have no hooks",
     },
     RuntimeSupport {
         runtime: Runtime::Claude,
@@ -80,10 +81,10 @@ pub const RUNTIMES: &[RuntimeSupport] = &[
     },
     RuntimeSupport {
         runtime: Runtime::Replay,
-        mechanism: "in the same process",
-        before: Support::Available,
-        after: Support::Available,
-        limits: "not wired yet",
+        mechanism: "in the same process, for subagents as well",
+        before: Support::Honoured,
+        after: Support::Honoured,
+        limits: "as `native`",
     },
 ];
 

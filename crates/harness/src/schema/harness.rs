@@ -5,8 +5,9 @@ use indexmap::IndexMap;
 
 use crate::schema::{FlowRules, ForgeOverlays, Security, SkillEntry};
 use crate::value::{
-    AllowPrefix, Bounded, Effort, ExecutablePath, ModelName, ProviderSource, Resource, RoleName,
-    SandboxSeconds, Slug, Template,
+    AllowPrefix, Bounded, Effort, ExecutablePath, FeedbackMode, ModelName, ProviderSource, RepositoryConfig,
+    Resource,
+    RoleName, SandboxSeconds, Slug, Template,
 };
 
 record! {
@@ -82,6 +83,10 @@ record! {
         /// How many skills the agent may fetch while it runs. Needs `allow_runtime_fetch`. Never inherited.
         /// Default: 10.
         max_runtime_fetches: Located<Bounded<1, 1000>>,
+        /// Settings of agent runtimes that the target repository brings and that stay in the agent's copy of it, such as
+        /// `.mcp.json`. All others are kept from the agent: whoever can change the repository could start programs with
+        /// them. Never inherited.
+        allow_repository_config: Vec<Located<RepositoryConfig>>,
         /// Overlays per platform; the active platform's is applied on top of this harness.
         forge: ForgeOverlays,
         /// When the harness applies: a CEL expression over `event` that yields a boolean.
@@ -144,8 +149,8 @@ record! {
         schema: Located<Template>,
         /// How often the agent may try; 0 or absent means once.
         max_iterations: Located<Bounded<0, { i64::MAX }>>,
-        /// How the validator's words reach the next attempt.
-        feedback_mode: Located<String>,
+        /// What the next attempt is told: `output` (the default), what the checks said, made harmless; or `none`.
+        feedback_mode: Located<FeedbackMode>,
         /// A shell command that must succeed before the sandbox is created; at most 30 seconds.
         preflight_check: Located<String>,
     }

@@ -164,6 +164,7 @@ impl Scene {
             env: [("FULLSEND_OUTPUT_DIR".to_owned(), "/sandbox/workspace/output".to_owned())].into(),
             hooks: Some(HookDesk { decide, log }),
             records: root.path().join("records"),
+            fetcher: None,
         };
         Self { runtime, place, gateway, log: log_path, plan, dialect: kind.dialect, service, root }
     }
