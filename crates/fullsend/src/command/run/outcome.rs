@@ -81,10 +81,7 @@ fn explain(stop: Stop, output: &mut Output) {
     let error = match (stop, help) {
         (Stop::Agent(error), _) => show::explain(error),
         (Stop::Resolve(error), _) => remote::explain(*error, output),
-        (stop, Some(help)) => {
-            let message = stop.to_string();
-            anyhow::Error::new(stop).context(Advice::new(message, help))
-        }
+        (stop, Some(help)) => Advice::new(stop.to_string(), help).into(),
         (stop, None) => anyhow::Error::new(stop),
     };
     output.failure(&error);
