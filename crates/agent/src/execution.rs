@@ -8,21 +8,25 @@ mod capture;
 mod covers;
 mod directory;
 mod plan;
+mod suiting;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use fullsend_sandbox::{
     ExecEvent, ExecRequest, Running, SandboxBackend, SandboxError, SandboxSession, SandboxSessionId,
 };
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, RwLock};
 
 pub use capabilities::{Capabilities, Command, PROGRAMS};
 pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Spill, Stream};
 pub use directory::Whereabouts;
 pub use plan::{MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE};
 
+use crate::gate::FlowMode;
+use crate::protect::{Compared, Protection, ReadOnly, Turn};
 use crate::sidecar::{Invocation, Sidecars};
 use crate::sources::Sources;
 use crate::tool::ToolFault;
@@ -40,10 +44,22 @@ struct Shared {
     backend: Arc<dyn SandboxBackend>,
     plan: SessionPlan,
     covers: Option<Covers>,
+    protection: Option<Arc<Protection>>,
     state: Mutex<State>,
+    /// Held by commands, so that the session is not replaced under them.
+    using: RwLock<()>,
     /// Held while programs are looked for, beside which some runtimes of containers run nothing else.
     probing: Mutex<()>,
     mediation: Option<Mediation>,
+}
+
+/// What else commands of a session are held to.
+#[derive(Clone, Debug, Default)]
+pub struct Guards {
+    /// Files beside the container, for a runtime that follows labels itself.
+    pub sidecars: Option<Arc<Sidecars>>,
+    /// What commands may not change, by what they are made of.
+    pub protection: Option<Arc<Protection>>,
 }
 
 /// The files beside the container. They are of the container and not of a command, so that commands take turns.
@@ -68,36 +84,41 @@ enum State {
 struct Ready {
     id: SandboxSessionId,
     session: SandboxSession,
+    /// What commands cannot change in it.
+    read_only: Vec<ReadOnly>,
+    /// Whether commands have left something in it that would be lost with it.
+    is_used: AtomicBool,
 }
 
 impl Execution {
     /// A session that is made by the first command, or by [`Execution::warm_up`].
     pub fn lazy(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Self {
-        Self::build(backend, plan, None, None)
+        Self::build(backend, plan, None, Guards::default())
     }
 
-    /// The same, in which commands cannot read what is `covered`, with a runtime that follows labels itself where
-    /// there are `sidecars`. With what is covered comes a directory that commands cannot reach; the file that covers
-    /// others is made there.
+    /// The same, in which commands cannot read what is `covered`. With what is covered comes a directory that commands
+    /// cannot reach; the file that covers others is made there.
     pub fn covering(
         backend: Arc<dyn SandboxBackend>,
         plan: SessionPlan,
         covered: Option<(Arc<Sources>, PathBuf)>,
-        sidecars: Option<Arc<Sidecars>>,
+        guards: Guards,
     ) -> Self {
-        let mediation = sidecars.map(|sidecars| Mediation { sidecars, turn: Mutex::default() });
         let covers = covered.map(|(sources, directory)| Covers::new(sources, directory));
-        Self::build(backend, plan, covers, mediation)
+        Self::build(backend, plan, covers, guards)
     }
 
     fn build(
         backend: Arc<dyn SandboxBackend>,
         plan: SessionPlan,
         covers: Option<Covers>,
-        mediation: Option<Mediation>,
+        guards: Guards,
     ) -> Self {
-        let (state, probing) = (Mutex::new(State::Planned), Mutex::new(()));
-        Self { shared: Arc::new(Shared { backend, plan, covers, state, probing, mediation }) }
+        let Guards { sidecars, protection } = guards;
+        let mediation = sidecars.map(|sidecars| Mediation { sidecars, turn: Mutex::default() });
+        let (state, probing, using) = (Mutex::new(State::Planned), Mutex::default(), RwLock::default());
+        let shared = Shared { backend, plan, covers, protection, state, using, probing, mediation };
+        Self { shared: Arc::new(shared) }
     }
 
     /// A session that is there when this returns.
@@ -117,6 +138,11 @@ impl Execution {
         self.shared.backend.name()
     }
 
+    /// How strictly commands are kept from what they may not change.
+    pub(crate) fn protection_mode(&self) -> FlowMode {
+        self.shared.protection.as_ref().map_or(FlowMode::Disabled, |protection| protection.mode())
+    }
+
     /// Makes the session, unless it is there. Any number of callers may wait; it is made once.
     pub async fn warm_up(&self) -> Result<(), SandboxError> {
         self.ready().await.map(drop)
@@ -127,8 +153,32 @@ impl Execution {
         Ok(self.ready().await?.session.clone())
     }
 
-    /// Runs a command that a runtime is told of, and asks it what the command has become.
+    /// Runs a command that was made of something: it is kept from what it may not change, a runtime is told of it, and
+    /// afterwards it is asked what the command has become.
     pub async fn run_labelled(
+        &self,
+        request: ExecRequest,
+        capture: Capture<'_>,
+        invocation: &Invocation<'_>,
+    ) -> Result<Captured, ToolFault> {
+        let Some(protection) = &self.shared.protection else {
+            return self.run_mediated(request, capture, invocation).await;
+        };
+        let turn = Arc::clone(protection).begin(invocation.label).await;
+        let wanted = match &turn {
+            Turn::Free { .. } => Vec::new(),
+            Turn::Watched(watch) => protection.read_only(watch.have()),
+        };
+        self.suit(wanted).await?;
+        let captured = self.run_mediated(request, capture, invocation).await?;
+        let compared = match turn {
+            Turn::Free { .. } => Compared::default(),
+            Turn::Watched(watch) => watch.end(invocation.tool_output_id.unwrap_or_default().to_owned()).await,
+        };
+        Ok(Captured { compared, ..captured })
+    }
+
+    async fn run_mediated(
         &self,
         request: ExecRequest,
         capture: Capture<'_>,
@@ -145,6 +195,7 @@ impl Execution {
 
     /// Runs a command to its end. Its output is read as it comes, and kept within the limits of `capture`.
     pub async fn run(&self, request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+        let _using = self.shared.using.read().await;
         let ready = self.ready().await?;
         let running = match self.shared.backend.spawn(&ready.id, request.clone()).await {
             Err(SandboxError::Unsupported { .. }) => {
@@ -158,6 +209,7 @@ impl Execution {
 
     /// The same for a command of ours that nothing waits for: it may find that another is under way.
     async fn run_aside(&self, request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+        let _using = self.shared.using.read().await;
         let ready = self.ready().await?;
         let _alone = self.shared.probing.lock().await;
         follow(self.shared.backend.spawn(&ready.id, request).await?, capture).await
@@ -167,10 +219,15 @@ impl Execution {
     pub async fn end(&self) -> Result<(), SandboxError> {
         // Waits for a session that is being made: nothing would end it later.
         let before = std::mem::replace(&mut *self.shared.state.lock().await, State::Ended);
-        match before {
+        let ended = match before {
             State::Planned | State::Ended => Ok(()),
             State::Ready(ready) => self.shared.backend.terminate(&ready.id).await,
+        };
+        if let Some(protection) = self.shared.protection.clone() {
+            // A command that nobody waited for has ended with the session.
+            drop(tokio::task::spawn_blocking(move || protection.finish()).await);
         }
+        ended
     }
 
     /// The place on the host of the directory in which shells leave word; none where there is no single place.
@@ -203,6 +260,13 @@ impl Shared {
             }
             State::Planned => {}
         }
+        let ready = Arc::new(self.provision(self.usually_read_only().await).await?);
+        *state = State::Ready(Arc::clone(&ready));
+        Ok(ready)
+    }
+
+    /// Makes a session in which commands can change none of these.
+    async fn provision(&self, read_only: Vec<ReadOnly>) -> Result<Ready, SandboxError> {
         let mut spec = self.plan.spec().map_err(not_by_the_model)?;
         if let Some(covers) = &self.covers {
             // Looks at every file of the workspace.
@@ -213,10 +277,9 @@ impl Shared {
             })?;
             spec.mounts.extend(mounts?);
         }
+        suiting::add(&mut spec.mounts, &read_only);
         let session = self.backend.provision(spec).await.map_err(not_by_the_model)?;
-        let ready = Arc::new(Ready { id: session.id.clone(), session });
-        *state = State::Ready(Arc::clone(&ready));
-        Ok(ready)
+        Ok(Ready { id: session.id.clone(), session, read_only, is_used: AtomicBool::new(false) })
     }
 }
 
@@ -236,7 +299,7 @@ async fn follow(mut running: Running, mut capture: Capture<'_>) -> Result<Captur
             }
             ExecEvent::Exited(exit) => {
                 let (stdout, stderr) = (stdout.finish(&capture)?, stderr.finish(&capture)?);
-                return Ok(Captured { stdout, stderr, exit, labels: None });
+                return Ok(Captured { stdout, stderr, exit, labels: None, compared: Compared::default() });
             }
         }
     }

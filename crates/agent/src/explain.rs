@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use fullsend_flow::{Bound, Grant, Label, LabelTable, Missed, Part, Pattern, Trust, Verdict, Violation};
+use fullsend_flow::{
+    Bound, Grant, Label, LabelTable, Missed, Part, PathPattern, Pattern, SinkRule, Trust, Verdict, Violation,
+};
 use fullsend_model::ToolCall;
 use serde::Serialize;
 use serde_json::Value;
@@ -31,6 +33,9 @@ pub struct Explanation {
     /// An exception that would allow it, once, as a policy would say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_allow: Option<Grant>,
+    /// A rule under which it may change the paths that it may not change, as a policy would say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub would_lift: Option<SinkRule>,
 }
 
 /// One part of a call that is not what it must be.
@@ -123,7 +128,8 @@ impl Account {
         let against =
             flow.iter().flat_map(|flow| &flow.violations).map(|one| self.objection(one, flow.as_ref()));
         let against: Vec<Objection> = against.collect();
-        let would_allow = if decision.decision == Verdict::Allowed {
+        let would_lift = lifting(&against);
+        let would_allow = if decision.decision == Verdict::Allowed || would_lift.is_some() {
             None
         } else {
             let context = flow.as_ref().and_then(|flow| self.labels.get(flow.context).ok());
@@ -137,6 +143,7 @@ impl Account {
             against,
             grants: flow.map(|flow| flow.grants).unwrap_or_default(),
             would_allow,
+            would_lift,
         }
     }
 
@@ -177,7 +184,7 @@ impl Account {
         let input: Value = serde_json::from_str(&call.arguments).ok()?;
         let named = against.iter().find_map(|objection| match &objection.part {
             Part::Argument(name) => Some(name.as_str()),
-            Part::Control | Part::Inputs => None,
+            Part::Control | Part::Inputs | Part::Path(_) => None,
         });
         let usual = || ["command", "url", "path", "goal"].into_iter().find(|name| input.get(name).is_some());
         let argument = named.or_else(usual)?;
@@ -204,4 +211,16 @@ impl Account {
             expires: None,
         })
     }
+}
+
+/// The rule that asks for no more trust than there is, for the paths that were changed.
+fn lifting(against: &[Objection]) -> Option<SinkRule> {
+    let changed = against.iter().filter_map(|objection| match &objection.part {
+        Part::Path(path) => Some((path, Trust::of(&objection.label.integrity))),
+        Part::Control | Part::Argument(_) | Part::Inputs => None,
+    });
+    let (paths, trust): (Vec<_>, Vec<_>) = changed.unzip();
+    let trust = trust.into_iter().min()?;
+    let paths = paths.into_iter().filter_map(|path| PathPattern::exactly(path).ok()).collect();
+    Some(SinkRule { paths: Some(paths), trust: Some(trust), ..SinkRule::default() })
 }

@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub(crate) use self::arguments::Place;
+pub(crate) use self::denial::of_changes;
 pub(crate) use self::handles::{Named, conceal, substitute, text_of};
 pub use self::inspect::INSPECT;
 pub(crate) use self::inspect::{Inspect, Look, refused, shown};
@@ -28,6 +29,9 @@ pub use self::state::{FlowState, Handle};
 use crate::gate::{self, FlowMode, PromptRole, Verdict};
 use crate::sources::Sources;
 use crate::tool::ToolSpec;
+
+/// The word of the record for a change of what only somebody else may change.
+pub(crate) const PROTECTED: &str = "flow_protected_path";
 
 /// What the calls of one answer were made of: all that the model had seen when it gave it. Siblings share it.
 #[derive(Clone, Debug)]
@@ -184,5 +188,6 @@ fn codes(part: &Part, missed: Missed) -> &'static [&'static str] {
         (Part::Inputs, Missed::Trust) => &["flow_inputs_trust"],
         (Part::Inputs, Missed::Readers) => &["flow_inputs_readers"],
         (Part::Inputs, Missed::Both) => &["flow_inputs_trust", "flow_inputs_readers"],
+        (Part::Path(_), _) => &[PROTECTED],
     }
 }

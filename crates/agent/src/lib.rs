@@ -38,6 +38,7 @@ pub mod gate;
 pub mod manifest;
 pub mod mode;
 pub mod prompt;
+pub mod protect;
 pub mod report;
 pub mod schema;
 pub mod sidecar;

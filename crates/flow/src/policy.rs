@@ -125,6 +125,18 @@ impl Policy {
         Bound { readers: Some(each_of(&readers)), integrity: self.inspect.trust.integrity() }
     }
 
+    /// How far a conversation must be trusted that changes the file at this path of the workspace.
+    pub fn trust_to_change(&self, path: &str) -> Trust {
+        self.path_sink(path).0
+    }
+
+    /// Whether a rule asks for less trust than usual to change some file.
+    pub fn lifts_paths(&self) -> bool {
+        self.sinks
+            .iter()
+            .any(|rule| rule.paths.is_some() && rule.trust.is_some_and(|trust| trust < Trust::Commanded))
+    }
+
     pub(crate) fn path_sink(&self, path: &str) -> (Trust, Vec<String>) {
         let mut trust = if defaults::is_protected(path) { Trust::Commanded } else { Trust::None };
         let mut readers = self.clearance.readers.clone();

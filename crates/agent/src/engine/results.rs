@@ -45,6 +45,7 @@ impl Engine<'_> {
         let failed = made.late || output.failure.is_some();
         self.keep_sources()?;
         for row in &mut output.rows {
+            complete(row, call, basis);
             flow::conceal(row, &texts);
             self.parts.store.append(row)?;
         }
@@ -192,6 +193,18 @@ impl Engine<'_> {
         if let Ok(before) = SandboxPath::absolute(&self.current_dir) {
             self.parts.current_dir.set(before);
         }
+    }
+}
+
+/// A tool that decides about what it has done does not know by which call it was asked.
+fn complete(row: &mut Row, call: &ToolCall, basis: &Basis) {
+    if let Row::Decision(decision) = row {
+        decision.tool_call_id.clone_from(&call.id);
+        if let Some(flow) = &mut decision.flow {
+            flow.context = basis.id;
+        }
+    } else if let Row::PolicyEvent(event) = row {
+        event.tool_call_id = Some(call.id.clone());
     }
 }
 

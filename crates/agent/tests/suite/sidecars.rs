@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fullsend_agent::execution::{Execution, Whereabouts as _};
+use fullsend_agent::execution::{Execution, Guards, Whereabouts as _};
 use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::sidecar::{
     ChannelPolicy, ContainerId, Invocation, Operation, RunFacts, SandboxLabels, Sidecars,
@@ -364,7 +364,7 @@ fn what_a_runtime_withholds_is_not_shown() {
             Arc::clone(&room.backend),
             room.plan.clone(),
             Some((Arc::clone(&room.sources), room.artifacts.clone())),
-            Some(Arc::clone(&sidecars)),
+            Guards { sidecars: Some(Arc::clone(&sidecars)), protection: None },
         );
         let (place, spill) = (Arc::clone(&room.place), Arc::clone(&room.spill));
         let bash =

@@ -62,6 +62,10 @@ fn text(one: &Explanation) -> Result<String> {
         let _ = writeln!(text, "  to allow this call once, add to `grants` of the flow policy:");
         let _ = writeln!(text, "    - {}", safe(&serde_json::to_string(grant)?));
     }
+    if let Some(rule) = &one.would_lift {
+        let _ = writeln!(text, "  to let such calls change this, add to `sinks` of the flow policy:");
+        let _ = writeln!(text, "    - {}", safe(&serde_json::to_string(rule)?));
+    }
     Ok(text)
 }
 
@@ -70,6 +74,7 @@ fn objected(objection: &Objection) -> String {
         Part::Control => "the decision to call it".to_owned(),
         Part::Argument(name) => format!("the argument `{}`", safe(name)),
         Part::Inputs => "what it can read".to_owned(),
+        Part::Path(path) => format!("the change of `{}`", safe(path)),
     };
     let mut text = String::new();
     if objection.missed != Missed::Readers {

@@ -9,10 +9,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::Opening;
-use fullsend_agent::execution::{Execution, MountPoint, SessionPlan};
+use fullsend_agent::execution::{Execution, Guards, MountPoint, SessionPlan};
 use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::manifest::RUN_MANIFEST_FILE;
 use fullsend_agent::prompt::{PromptParts, system_prompt};
+use fullsend_agent::protect::Protection;
 use fullsend_agent::report::PolicySnapshot;
 use fullsend_agent::sidecar::{RunFacts, Sidecars};
 use fullsend_agent::sources::Sources;
@@ -231,7 +232,9 @@ impl Scene {
         // Whoever switches the rules off means all of them.
         let covered = (self.settings.flow_mode != FlowMode::Disabled)
             .then(|| (self.sources.clone(), self.artifact_root.clone()));
-        let execution = Execution::covering(backend, self.session(), covered, sidecars);
+        let protection = self.protection(store);
+        let guards = Guards { sidecars, protection };
+        let execution = Execution::covering(backend, self.session(), covered, guards);
         let structured = self.structured()?;
         let active = recorded.into_iter().flat_map(|recorded| &recorded.skill_activations);
         let active: BTreeSet<String> =
@@ -287,6 +290,15 @@ impl Scene {
     fn chosen_skills(&self, registry: &Registry) -> BTreeSet<String> {
         let chosen = registry.select(&self.wanted.preload).unwrap_or_default();
         chosen.iter().map(|skill| skill.name().to_owned()).collect()
+    }
+
+    /// Keeps commands from changing what they may not change, unless the rules are switched off.
+    fn protection(&self, store: &RunStore) -> Option<Arc<Protection>> {
+        let mode = self.settings.flow_mode;
+        (mode != FlowMode::Disabled).then(|| {
+            let (policy, workspace) = (Arc::new(self.settings.flow_policy.clone()), self.workspace.clone());
+            Arc::new(Protection::new(mode, policy, workspace, store.run_dir().to_owned()))
+        })
     }
 
     /// The files beside the container, if a runtime is to be told of commands.
