@@ -209,9 +209,8 @@ impl Execution {
 
     /// The same for a command of ours that nothing waits for: it may find that another is under way.
     async fn run_aside(&self, request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
-        let _using = self.shared.using.read().await;
-        let ready = self.ready().await?;
         let _alone = self.shared.probing.lock().await;
+        let ready = self.ready().await?;
         follow(self.shared.backend.spawn(&ready.id, request).await?, capture).await
     }
 

@@ -21,6 +21,7 @@ mod suite {
     mod exec_cli;
     mod flow_explain;
     mod flow_leaks;
+    mod flow_protected;
     mod flow_sources;
     mod flow_victims;
     mod flow_web;

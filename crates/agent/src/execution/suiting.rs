@@ -29,6 +29,7 @@ impl Execution {
         if !shared.backend.makes_quickly() || suits(&*self.ready().await?) {
             return Ok(());
         }
+        let _unprobed = shared.probing.lock().await;
         // Commands that run beside this one would end with the session.
         let Ok(_alone) = shared.using.try_write() else { return Ok(()) };
         let mut state = shared.state.lock().await;

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +14,9 @@ use super::tree::{Ground, open_below};
 /// More is not copied to another file system; it is removed all the same.
 const MOST_COPIED: u64 = 64 << 20;
 const MOST_FILES: usize = 10_000;
+
+/// At the end of names of what was taken out.
+const SUFFIX: &str = ".quarantined";
 
 /// Moves a path of the workspace to a place that no command reaches.
 pub(super) fn take_out(ground: &Ground<'_>, path: &str, place: &Path) -> io::Result<()> {
@@ -136,14 +138,10 @@ fn directory_in(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// A name for what was at a path that is free in a directory.
+/// A place for what was at a path. It has another name, so that nothing takes it for what it was meant to be.
 pub(super) fn place_for(directory: &Path, path: &str) -> PathBuf {
-    let first = directory.join(path);
-    let numbered = |number: usize| {
-        let mut name = first.as_os_str().as_bytes().to_vec();
-        name.extend(format!(".{number}").bytes());
-        PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&name))
-    };
-    let mut places = std::iter::once(first.clone()).chain((1..).map(numbered));
-    places.find(|place| std::fs::symlink_metadata(place).is_err()).unwrap_or_else(|| first.clone())
+    let first = directory.join(format!("{path}{SUFFIX}"));
+    let numbered = |number: usize| directory.join(format!("{path}.{number}{SUFFIX}"));
+    let mut places = std::iter::once(first.clone()).chain((2..).map(numbered));
+    places.find(|place| std::fs::symlink_metadata(place).is_err()).unwrap_or(first)
 }
