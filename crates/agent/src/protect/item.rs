@@ -38,12 +38,12 @@ impl Stamp {
         Self { settled: false, ..self }
     }
 
-    /// Whether this is certainly what was there before.
-    pub(super) fn is_still(&self, before: &Self) -> bool {
-        before.settled
-            && self.file == before.file
-            && self.changed == before.changed
-            && self.size == before.size
+    /// Whether what is there now is certainly what was there then.
+    pub(super) fn is_still(&self, stat: &Stat) -> bool {
+        self.settled
+            && self.file == (stat.st_dev, stat.st_ino)
+            && self.changed == (stat.st_ctime, stat.st_ctime_nsec)
+            && self.size == stat.st_size
     }
 }
 

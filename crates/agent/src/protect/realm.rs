@@ -59,3 +59,77 @@ impl Judge<'_> {
         Some(self.policy.trust_to_change(path)).filter(|needed| *needed > self.have)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a file may not be changed by a command that was made of files of the workspace.
+    fn is_bound(policy: &Policy, path: &str) -> bool {
+        let judge = Judge { policy, have: Trust::Workspace };
+        let mut realm = Realm::Plain;
+        let ends: Vec<usize> = path.match_indices('/').map(|(end, _)| end).collect();
+        for end in ends {
+            let directory = &path[..end];
+            let name = directory.rsplit('/').next().unwrap();
+            let class = judge.class(realm, directory, name, true);
+            let Some(below) = class.below else { return class.needs.is_some() };
+            realm = below;
+        }
+        judge.class(realm, path, path.rsplit('/').next().unwrap(), false).needs.is_some()
+    }
+
+    #[test]
+    fn commits_go_on_and_settings_stay() {
+        let policy = Policy::default();
+        for path in [
+            ".git",
+            "sub/.git",
+            "AGENTS.md",
+            "a/b/CLAUDE.md",
+            ".github/workflows/ci.yml",
+            ".git/config",
+            ".git/config.worktree",
+            ".git/commondir",
+            ".git/hooks/pre-commit",
+            ".git/hooks",
+            ".git/info/attributes",
+            "a/.git/config",
+            ".git/modules/a/b/config",
+            ".git/modules/config/hooks/update",
+            ".git/worktrees/x/config.worktree",
+            ".git/modules/a/modules/b/config",
+            ".vscode/tasks.json",
+        ] {
+            assert!(is_bound(&policy, path), "{path}");
+        }
+        for path in [
+            "README.md",
+            "src/config",
+            "hooks/x",
+            ".git/HEAD",
+            ".git/index",
+            ".git/refs/heads/config",
+            ".git/logs/hooks",
+            ".git/objects/info/attributes",
+            ".git/info/exclude",
+            ".git/COMMIT_EDITMSG",
+            ".git/packed-refs",
+            ".git/modules/a/refs/heads/hooks",
+            ".git/modules/a/objects/config",
+            ".git/worktrees/x/index",
+        ] {
+            assert!(!is_bound(&policy, path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_rule_lifts_and_adds() {
+        let rules = r#"{"sinks": [{"paths": ["**/.git", ".github/docs"], "trust": "workspace"},
+            {"paths": ["deploy/**"], "trust": "commanded"}]}"#;
+        let policy: Policy = serde_json::from_str(rules).unwrap();
+        let bound = |path| is_bound(&policy, path);
+        assert!(!bound(".git/config") && !bound(".github/docs/x") && !bound("sub/.git"));
+        assert!(bound(".github/workflows/x") && bound("deploy/x") && !bound("src/x"));
+    }
+}

@@ -223,8 +223,7 @@ fn below<T>(all: &BTreeMap<String, T>, prefix: &str) -> Vec<String> {
 fn is_still(root: BorrowedFd<'_>, path: &str, before: &Stamp) -> bool {
     let path = if path.is_empty() { "." } else { path };
     before.settled
-        && rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)
-            .is_ok_and(|stat| Stamp::of(&stat).is_still(before))
+        && rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| before.is_still(&stat))
 }
 
 fn is_directory(root: BorrowedFd<'_>, path: &str) -> bool {
