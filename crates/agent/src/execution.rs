@@ -164,7 +164,7 @@ impl Execution {
         let Some(protection) = &self.shared.protection else {
             return self.run_mediated(request, capture, invocation).await;
         };
-        let turn = Arc::clone(protection).begin(invocation.label).await;
+        let turn = Arc::clone(protection).begin(invocation.label).await?;
         let wanted = match &turn {
             Turn::Free { .. } => Vec::new(),
             Turn::Watched(watch) => protection.read_only(watch.have()),

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fullsend_flow::{Act, Label, Policy, Trust};
+use fullsend_sandbox::SandboxError;
 
 pub use self::change::{Change, Compared, Deed};
 use self::change::{differences, is_below};
@@ -29,6 +30,9 @@ pub const QUARANTINE: &str = "quarantine";
 
 /// More are not mounted one by one; what a command does to the others is undone afterwards.
 const MOST_MOUNTS: usize = 256;
+
+/// Where tools put what they download or make. A mount there would keep them from replacing a directory.
+const MADE: [&str; 5] = ["node_modules", "site-packages", "target", ".venv", "venv"];
 
 /// Commands that nobody waited for have no name any more.
 const UNATTENDED: &str = "unattended";
@@ -66,6 +70,8 @@ pub struct ReadOnly {
     pub target: String,
     /// Where it is on the host.
     pub host: PathBuf,
+    /// Which file it is. The kernel takes a mount away when another takes its name.
+    file: (u64, u64),
 }
 
 /// A command under way. Dropping it leaves the comparison to whoever comes next.
@@ -93,10 +99,10 @@ impl Protection {
     }
 
     /// Waits for the turn of a command with this label, and looks at what is there before it.
-    pub(crate) async fn begin(self: Arc<Self>, label: &Label) -> Turn {
+    pub(crate) async fn begin(self: Arc<Self>, label: &Label) -> Result<Turn, SandboxError> {
         let have = Trust::of(&label.integrity);
         if have == Trust::Commanded {
-            return Turn::Free { _alone: Arc::clone(&self.turn).write_owned().await };
+            return Ok(Turn::Free { _alone: Arc::clone(&self.turn).write_owned().await });
         }
         let turn = Arc::clone(&self.turn).read_owned().await;
         let watch = Watch { protection: Arc::clone(&self), have, is_over: false, _turn: turn };
@@ -105,11 +111,9 @@ impl Protection {
             self.look(have);
             watch
         });
-        match begun.await {
-            Ok(watch) => Turn::Watched(watch),
-            // Only when the runtime ends, and then no command is run.
-            Err(_) => std::future::pending().await,
-        }
+        begun.await.map(Turn::Watched).map_err(|error| {
+            SandboxError::Lifecycle(format!("protected files of the workspace were not looked at: {error}"))
+        })
     }
 
     fn look(&self, have: Trust) {
@@ -153,14 +157,20 @@ impl Protection {
                 What::Link(_) | What::Other => false,
             };
             let is_nameable = !path.chars().any(char::is_control);
-            if !mountable || !is_nameable || is_below(&directories, path) || covered.len() >= MOST_MOUNTS {
+            let is_made = path.split('/').any(|name| MADE.contains(&name));
+            if !mountable
+                || !is_nameable
+                || is_made
+                || is_below(&directories, path)
+                || covered.len() >= MOST_MOUNTS
+            {
                 continue;
             }
             if item.what == What::Directory {
                 directories.insert(path);
             }
             let target = format!("{}/{path}", mount.target().as_str().trim_end_matches('/'));
-            covered.push(ReadOnly { target, host: mount.host().join(path) });
+            covered.push(ReadOnly { target, host: mount.host().join(path), file: item.stamp.file });
         }
         covered
     }
@@ -280,7 +290,8 @@ impl Watch {
             let late = std::mem::take(&mut level.late);
             Compared { changes: late.into_iter().chain(changes).collect(), incomplete: level.tree.incomplete }
         });
-        ended.await.unwrap_or_default()
+        // Whoever did not look has seen nothing.
+        ended.await.unwrap_or(Compared { changes: Vec::new(), incomplete: true })
     }
 }
 

@@ -117,7 +117,9 @@ fn released(labels: &SandboxLabels, result: &Map<String, Value>) -> Value {
         shown.insert(channel.to_owned(), denial);
     }
     if labels.withholds(labels.exit_code).is_some() {
-        shown.retain(|key, _| !["timedOut", "signal", "limitsReached", "denied"].contains(&key.as_str()));
+        let made_of_it =
+            ["timedOut", "signal", "limitsReached", "denied", "protected", "protectedIncomplete"];
+        shown.retain(|key, _| !made_of_it.contains(&key.as_str()));
     }
     shown.insert("cfc".to_owned(), labels.shown());
     Value::Object(shown)

@@ -55,7 +55,8 @@ const ATTACKS: [&str; 38] = [
 ];
 
 /// Ordinary work.
-const WORK: [&str; 8] = [
+const WORK: [&str; 9] = [
+    "mv node_modules old; mkdir -p node_modules/a/.vscode; echo x > node_modules/a/.vscode/x; rm -rf old",
     "cat AGENTS.md .github/workflows/ci.yml .git/config > seen.txt",
     "echo more >> README.md; mkdir -p src/new; echo x > src/new/file",
     "git status --short; git add README.md src",
@@ -99,6 +100,7 @@ fn place(script: &Value) -> AgentPlace {
         (".github/workflows/ci.yml", "on: push\n"),
         ("module/.git", "gitdir: ../.git/modules/module\n"),
         ("src/main", "x\n"),
+        ("node_modules/a/.vscode/x", "x\n"),
     ] {
         let path = workspace.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
