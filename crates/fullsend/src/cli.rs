@@ -3,6 +3,7 @@
 mod agent;
 mod flow;
 mod hook;
+mod runs;
 mod sandbox;
 mod scan;
 mod skills;
@@ -19,6 +20,7 @@ pub(crate) use self::agent::{
 };
 pub(crate) use self::flow::{FlowCommand, FlowExplainArgs};
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};
+pub(crate) use self::runs::{CheckOutputArgs, RunsCommand, RunsListArgs, RunsPlaceArgs, RunsShowArgs};
 pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
     SandboxExecArgs, SandboxPolicyArgs,
@@ -55,6 +57,13 @@ pub(crate) enum Command {
     /// Everything is checked against its pin and the allow-lists before it is kept. Prints one line per resource: where
     /// the harness names it, and where the verified copy is.
     Fetch(FetchArgs),
+    /// From within a run: get a skill that the harness permits, and print where it is
+    ///
+    /// For agents whose harness says `allow_runtime_fetch: true`. The run fetches the skill, checks it against its pin,
+    /// scans it and puts it into the sandbox; the path of its directory is all that is printed. The service is found by
+    /// `FULLSEND_FETCH_URL` and `FULLSEND_FETCH_TOKEN`, which the run sets.
+    #[command(after_help = "Exit codes: 0 the skill is there; 1 it is not, and standard error says why.")]
+    FetchSkill(FetchSkillArgs),
     /// Record what harnesses resolve to in `lock.yaml`
     ///
     /// The lock file belongs in version control. Where it has an entry for a harness, fetching stops when the two
@@ -96,6 +105,14 @@ pub(crate) enum Command {
     /// Decide about tool calls of an agent
     #[command(subcommand)]
     Hook(HookCommand),
+    /// Look at runs of the past
+    #[command(subcommand)]
+    Runs(RunsCommand),
+    /// Check a result against its JSON Schema, as a run does
+    ///
+    /// For agents, who can correct the result while they still work. Prints `PASS` or what is wrong, and exits with 1 when
+    /// something is.
+    CheckOutput(CheckOutputArgs),
     /// Find out what this machine can enforce
     ///
     /// Tries every layer of the sandbox, and asks the container engine what it has. For what is missing it says why, and
@@ -158,6 +175,12 @@ pub(crate) struct FetchArgs {
     pub(crate) network: NetworkArgs,
     #[command(flatten)]
     pub(crate) directory: DirectoryArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FetchSkillArgs {
+    /// The directory of the skill on a forge, with its pin: `https://github.com/…/tree/…#sha256=…`
+    pub(crate) url: String,
 }
 
 #[derive(Debug, Args)]

@@ -2,9 +2,11 @@
 
 mod agent;
 mod cache;
+mod check_output;
 mod completions;
 mod doctor;
 mod fetch;
+pub(crate) mod fetch_skill;
 mod flow;
 pub(crate) mod hook;
 mod init;
@@ -13,6 +15,7 @@ mod lock;
 mod pin;
 mod remote;
 mod rules;
+mod runs;
 mod sandbox;
 mod scan;
 mod schema;
@@ -37,6 +40,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Harness(HarnessCommand::Schema(args)) => schema::run(&args, output),
         Command::Harness(HarnessCommand::Rules(args)) => rules::run(&args, output),
         Command::Fetch(args) => fetch::run(&args, output),
+        Command::FetchSkill(args) => fetch_skill::run(&args, output),
         Command::Lock(args) => lock::run(&args, output),
         Command::Pin(args) => pin::run(&args, output),
         Command::Cache(command) => cache::run(command, output),
@@ -48,6 +52,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
         Command::Scan(command) => scan::run(command, output),
         Command::Hook(command) => hook::run(command, output),
+        Command::Runs(command) => runs::run(command, output),
+        Command::CheckOutput(args) => check_output::run(&args, output),
         Command::Doctor(args) => doctor::run(&args, output),
         Command::Init(args) => init::run(&args, output),
         Command::Completions(args) => completions::run(&args, output),

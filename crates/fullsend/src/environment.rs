@@ -7,6 +7,12 @@ pub(crate) const FULLSEND_DIR: &str = "FULLSEND_DIR";
 /// nothing.
 pub(crate) const FULLSEND_LOG: &str = "FULLSEND_LOG";
 
+/// The JSON Schema of the result, for `fullsend check-output`.
+pub(crate) const FULLSEND_OUTPUT_SCHEMA: &str = "FULLSEND_OUTPUT_SCHEMA";
+
+/// What the file with the result is called, for `fullsend check-output`.
+pub(crate) const FULLSEND_OUTPUT_FILE: &str = "FULLSEND_OUTPUT_FILE";
+
 /// A file of certificate authorities, in PEM form, to trust besides those of the system.
 pub(crate) const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 
@@ -49,6 +55,11 @@ pub(crate) fn harness_variable(name: &str) -> Option<String> {
 
 /// A variable that the command line names: it holds a key, and the key itself is on no command line.
 pub(crate) fn key_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// A variable that a run sets for `fullsend fetch-skill`; empty is unset.
+pub(crate) fn fetch_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 

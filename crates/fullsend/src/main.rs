@@ -41,7 +41,13 @@ fn main() -> ExitCode {
     if let Some(exit) = command::hook::run_quickly(std::env::args_os().skip(1)) {
         return exit.into();
     }
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if error.use_stderr() && command::fetch_skill::is_meant(std::env::args_os().skip(1)) => {
+            return command::fetch_skill::misused(&error).into();
+        }
+        Err(error) => error.exit(),
+    };
     let mut output = Output::new(cli.quiet);
     let result = logging::start().and_then(|()| command::run(cli.command, &mut output));
     let exit = result.unwrap_or_else(|error| {

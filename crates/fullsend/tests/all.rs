@@ -19,6 +19,7 @@ mod suite {
     mod docker_engine;
     mod doctor;
     mod exec_cli;
+    mod fetch_skill;
     mod flow_explain;
     mod flow_leaks;
     mod flow_protected;
@@ -43,6 +44,7 @@ mod suite {
     mod remote;
     mod remote_bases;
     mod running;
+    mod runs;
     mod same_findings;
     mod sandbox_docker;
     mod sandbox_exec;

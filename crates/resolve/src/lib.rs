@@ -35,4 +35,4 @@ pub use pin::{PinPathError, pin_path, pin_url};
 pub use progress::{Progress, Silent};
 pub use resolver::{FirstUse, Limits, Resolution, Resolver};
 pub use skill_file::SkillManifest;
-pub use store::Store;
+pub use store::{CachedSkill, SkillFault, SkillUrl, Store, skill_dependencies};

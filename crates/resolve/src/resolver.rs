@@ -94,6 +94,12 @@ impl Resolver {
         self
     }
 
+    /// The store it resolves from, for what is asked for later.
+    #[must_use]
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
     pub(crate) fn locked(&self, url: &str) -> Option<Sha256Digest> {
         self.locked.get(url).copied()
     }

@@ -1,6 +1,7 @@
 //! One way to verified content: allow-list, cache, network, digest, cache, audit log — in this order, for everything.
 
 mod first_use;
+mod runtime;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::forge::{DEFAULT_CONCURRENCY, ForgeError, Forges, TreeLimits, download
 use crate::progress::{Progress, Silent};
 
 pub(crate) use first_use::Place;
+pub use runtime::{CachedSkill, SkillFault, SkillUrl, skill_dependencies};
 
 /// What is wanted.
 #[derive(Debug, Clone)]
