@@ -35,6 +35,7 @@ mod suite {
     mod images;
     mod policy_snapshot;
     mod prompt_slot;
+    mod protect;
     mod report;
     mod run_manifest;
     mod sidecars;

@@ -9,6 +9,9 @@
 
 mod suite {
     pub(crate) mod extract;
+    pub(crate) mod fetch_place;
+    pub(crate) mod fetch_service;
+    pub(crate) mod fetch_service_http;
     pub(crate) mod git;
     pub(crate) mod pre_script;
     pub(crate) mod report;
@@ -19,7 +22,4 @@ mod suite {
     pub(crate) mod trace;
     pub(crate) mod transcript;
     pub(crate) mod validate;
-    pub(crate) mod fetch_place;
-    pub(crate) mod fetch_service;
-    pub(crate) mod fetch_service_http;
 }

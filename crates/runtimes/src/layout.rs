@@ -68,12 +68,19 @@ impl Stage {
     pub fn create(root: &Path, repo_name: &str) -> Result<Self, StageError> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
         let taken = ["output", "bin", "agent-input"].contains(&repo_name);
-        if repo_name.is_empty() || repo_name.starts_with(['.', '-']) || taken || !repo_name.chars().all(plain) {
+        if repo_name.is_empty() || repo_name.starts_with(['.', '-']) || taken || !repo_name.chars().all(plain)
+        {
             return Err(StageError::Name { name: repo_name.to_owned() });
         }
         let stage = Self { root: root.to_owned(), repo_name: repo_name.to_owned() };
         let fixed = ["bin", "env.d", "fullsend"].map(|name| stage.fixed().join(name));
-        let made = [stage.repo(), stage.output(), stage.agent_input(), stage.config(), stage.hooks().join("service")];
+        let made = [
+            stage.repo(),
+            stage.output(),
+            stage.agent_input(),
+            stage.config(),
+            stage.hooks().join("service"),
+        ];
         for path in made.into_iter().chain(fixed) {
             let made = DirBuilder::new().recursive(true).mode(0o755).create(&path);
             made.map_err(|source| StageError::Io { path, source })?;

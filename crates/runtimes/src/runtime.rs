@@ -12,7 +12,9 @@ use std::time::Duration;
 use fullsend_guard::FindingsLog;
 use fullsend_guard::hook::Runtime;
 use fullsend_guard::service::Decide;
-use fullsend_sandbox::{Endpoint, FilesystemMount, SandboxBackend, SandboxError, SandboxSessionId, SandboxSpec};
+use fullsend_sandbox::{
+    Endpoint, FilesystemMount, SandboxBackend, SandboxError, SandboxSessionId, SandboxSpec,
+};
 use serde_json::Value;
 
 use crate::cancel::Cancel;
@@ -53,7 +55,12 @@ pub trait AgentRuntime: fmt::Debug + Send + Sync {
     fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError>;
 
     /// Lets the agent work once. A non-zero exit code is no error; an error is that nothing can be said about the work.
-    fn run<'a>(&'a self, place: &'a Place, iteration: &'a Iteration<'a>, watch: Watch<'a>) -> Pending<'a, Ended>;
+    fn run<'a>(
+        &'a self,
+        place: &'a Place,
+        iteration: &'a Iteration<'a>,
+        watch: Watch<'a>,
+    ) -> Pending<'a, Ended>;
 
     /// The transcripts of the last iteration, on the host. They were written from within the sandbox: whoever reads them
     /// follows no links and believes nothing.
