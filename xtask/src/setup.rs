@@ -18,6 +18,8 @@ use crate::version::Version;
 /// What `cargo xtask test` needs.
 pub(crate) const FOR_TESTS: &[Requirement] = &[
     CARGO_DENY,
+    CLAUDE,
+    CODEX,
     debian("bubblewrap", "bwrap"),
     debian("busybox-static", "busybox"),
     debian("chromium", "chromium"),
@@ -26,6 +28,7 @@ pub(crate) const FOR_TESTS: &[Requirement] = &[
     debian("docker-cli", "docker"),
     debian("runsc", "runsc"),
     LITELLM,
+    OPENCODE,
 ];
 /// What `cargo xtask fuzz` needs: libFuzzer is C++ and is compiled from source.
 pub(crate) const FOR_FUZZING: &[Requirement] = &[debian("g++", "g++")];
@@ -41,6 +44,15 @@ pub(crate) const CARGO_DENY: Requirement =
 /// A gateway that many people put before their models; tests drive the agent through the real one.
 const LITELLM: Requirement =
     Requirement { name: "litellm", kind: Kind::PythonTool { package: "litellm[proxy]", version: "1.106.2" } };
+
+/// Agents of other makers; tests run the real ones under our hooks. A newer version may behave differently, so the versions
+/// are those of which decision record 20 tells.
+const CLAUDE: Requirement =
+    Requirement { name: "claude", kind: Kind::NpmTool { package: "@anthropic-ai/claude-code", version: "2.1.325" } };
+const CODEX: Requirement =
+    Requirement { name: "codex", kind: Kind::NpmTool { package: "@openai/codex", version: "0.166.0" } };
+const OPENCODE: Requirement =
+    Requirement { name: "opencode", kind: Kind::NpmTool { package: "opencode-ai", version: "1.18.33" } };
 
 /// Pauses before the second and third try: registries and mirrors have short outages.
 const PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(8)];
@@ -70,6 +82,8 @@ enum Kind {
     DebianPackage { program: &'static str },
     /// A Python package with a program of the requirement's name, in a virtual environment below `.tools/python`.
     PythonTool { package: &'static str, version: &'static str },
+    /// A package of npm with a program of the requirement's name, in a directory below `.tools/npm`.
+    NpmTool { package: &'static str, version: &'static str },
 }
 
 impl Requirement {
@@ -88,6 +102,11 @@ impl Requirement {
                 let place = python_place(repo, self.name);
                 let installed = std::fs::read_to_string(place.join(INSTALLED)).ok()?;
                 (installed == version).then(|| place.join("bin").join(self.name))
+            }
+            Kind::NpmTool { version, .. } => {
+                let place = npm_place(repo, self.name);
+                let installed = std::fs::read_to_string(place.join(INSTALLED)).ok()?;
+                (installed == version).then(|| place.join("node_modules/.bin").join(self.name))
             }
         }
     }
@@ -112,6 +131,7 @@ impl Requirement {
             Kind::CargoTool { version } => install_cargo_tool(repo, self.name, version),
             Kind::DebianPackage { .. } => install_debian_package(repo, self.name),
             Kind::PythonTool { package, version } => install_python_tool(repo, self.name, package, version),
+            Kind::NpmTool { package, version } => install_npm_tool(repo, self.name, package, version),
         }
     }
 }
@@ -156,7 +176,7 @@ fn install_debian_package(repo: &Repo, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Written last into a virtual environment: the version of what is in it.
+/// Written last into the directory of a tool: the version of what is in it.
 const INSTALLED: &str = "installed-version";
 
 fn python_place(repo: &Repo, name: &str) -> PathBuf {
@@ -175,6 +195,27 @@ fn install_python_tool(repo: &Repo, name: &str, package: &str, version: &str) ->
     process::capture(&mut pip)?;
     std::fs::write(place.join(INSTALLED), version)
         .with_context(|| format!("cannot write into {}", place.display()))
+}
+
+fn npm_place(repo: &Repo, name: &str) -> PathBuf {
+    repo.join(".tools/npm").join(name)
+}
+
+/// What packages want to run when they are installed is not run: the programs are used as they come.
+fn install_npm_tool(repo: &Repo, name: &str, package: &str, version: &str) -> Result<()> {
+    let place = npm_place(repo, name);
+    for (package, program) in [("nodejs", "node"), ("npm", "npm")] {
+        if in_path(program).is_none() {
+            install_debian_package(repo, package)?;
+        }
+    }
+    let failed = || format!("cannot write into {}", place.display());
+    std::fs::create_dir_all(&place).with_context(failed)?;
+    let mut npm = repo.command("npm");
+    npm.args(["install", "--silent", "--no-audit", "--no-fund", "--no-save", "--ignore-scripts", "--prefix"]);
+    npm.arg(&place).arg(format!("{package}@{version}"));
+    process::capture(&mut npm)?;
+    std::fs::write(place.join(INSTALLED), version).with_context(failed)
 }
 
 fn retry(mut attempt: impl FnMut() -> Result<()>) -> Result<()> {

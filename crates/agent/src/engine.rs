@@ -25,6 +25,7 @@ use crate::budget::{Budget, Exhausted};
 use crate::event::Event;
 use crate::flow::{Basis, Gatekeeper, Inspect, Place, Rules};
 use crate::gate::{FlowMode, PromptRole};
+use crate::hooks::CallHooks;
 use crate::report::{PolicySnapshot, write_policy_snapshot};
 use crate::sources::Sources;
 use crate::store::{
@@ -68,6 +69,8 @@ pub struct RunParts {
     pub structured: Option<StructuredResult>,
     /// Where commands start; kept across a crash.
     pub current_dir: CurrentDir,
+    /// Who is asked about every call and its result.
+    pub hooks: Option<Arc<dyn CallHooks>>,
 }
 
 /// Something to say before the model is asked: the message, and where it came from.
@@ -119,6 +122,8 @@ pub struct Engine<'w> {
     /// Of a run that goes on: calls without a result, and what is new to say.
     dangling: Vec<DanglingCall>,
     more: Vec<Opening>,
+    /// Whether a call has ended the work.
+    concluded: bool,
     watch: Watch<'w>,
 }
 
@@ -157,6 +162,7 @@ impl<'w> Engine<'w> {
             sources_seen: 0,
             dangling: Vec::new(),
             more: Vec::new(),
+            concluded: false,
             watch,
         }
     }
@@ -218,6 +224,9 @@ impl<'w> Engine<'w> {
         }
         self.make_dangling_calls().await?;
         loop {
+            if self.concluded {
+                return Ok(finish::completed());
+            }
             if let Some(which) = self.parts.budget.exhausted() {
                 return self.exhausted(which);
             }

@@ -7,6 +7,7 @@ mod capabilities;
 mod capture;
 mod covers;
 mod directory;
+mod making;
 mod plan;
 mod suiting;
 
@@ -21,9 +22,9 @@ use fullsend_sandbox::{
 use tokio::sync::{Mutex, RwLock};
 
 pub use capabilities::{Capabilities, Command, PROGRAMS};
-pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Spill, Stream};
+pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Nowhere, Spill, Stream};
 pub use directory::Whereabouts;
-pub use plan::{MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE};
+pub use plan::{GivenSession, Ground, MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE, shell_mount};
 
 use crate::gate::FlowMode;
 use crate::protect::{Compared, Protection, ReadOnly, Turn};
@@ -42,7 +43,7 @@ pub struct Execution {
 #[derive(Debug)]
 struct Shared {
     backend: Arc<dyn SandboxBackend>,
-    plan: SessionPlan,
+    ground: Ground,
     covers: Option<Covers>,
     protection: Option<Arc<Protection>>,
     state: Mutex<State>,
@@ -84,6 +85,8 @@ enum State {
 struct Ready {
     id: SandboxSessionId,
     session: SandboxSession,
+    /// Whether it was made here, and so ends here.
+    own: bool,
     /// What commands cannot change in it.
     read_only: Vec<ReadOnly>,
     /// Whether commands have left something in it that would be lost with it.
@@ -92,45 +95,43 @@ struct Ready {
 
 impl Execution {
     /// A session that is made by the first command, or by [`Execution::warm_up`].
-    pub fn lazy(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Self {
-        Self::build(backend, plan, None, Guards::default())
+    pub fn lazy(backend: Arc<dyn SandboxBackend>, ground: impl Into<Ground>) -> Self {
+        Self::build(backend, ground.into(), None, Guards::default())
     }
 
     /// The same, in which commands cannot read what is `covered`. With what is covered comes a directory that commands
     /// cannot reach; the file that covers others is made there.
     pub fn covering(
         backend: Arc<dyn SandboxBackend>,
-        plan: SessionPlan,
+        ground: impl Into<Ground>,
         covered: Option<(Arc<Sources>, PathBuf)>,
         guards: Guards,
     ) -> Self {
         let covers = covered.map(|(sources, directory)| Covers::new(sources, directory));
-        Self::build(backend, plan, covers, guards)
+        Self::build(backend, ground.into(), covers, guards)
     }
 
     fn build(
         backend: Arc<dyn SandboxBackend>,
-        plan: SessionPlan,
+        ground: Ground,
         covers: Option<Covers>,
         guards: Guards,
     ) -> Self {
         let Guards { sidecars, protection } = guards;
         let mediation = sidecars.map(|sidecars| Mediation { sidecars, turn: Mutex::default() });
         let (state, probing, using) = (Mutex::new(State::Planned), Mutex::default(), RwLock::default());
-        let shared = Shared { backend, plan, covers, protection, state, using, probing, mediation };
+        let shared = Shared { backend, ground, covers, protection, state, using, probing, mediation };
         Self { shared: Arc::new(shared) }
     }
 
     /// A session that is there when this returns.
-    pub async fn start(backend: Arc<dyn SandboxBackend>, plan: SessionPlan) -> Result<Self, SandboxError> {
-        let execution = Self::lazy(backend, plan);
+    pub async fn start(
+        backend: Arc<dyn SandboxBackend>,
+        ground: impl Into<Ground>,
+    ) -> Result<Self, SandboxError> {
+        let execution = Self::lazy(backend, ground);
         execution.warm_up().await?;
         Ok(execution)
-    }
-
-    /// What was asked for.
-    pub fn plan(&self) -> &SessionPlan {
-        &self.shared.plan
     }
 
     /// How the backend is called: `local`, `docker`.
@@ -194,7 +195,8 @@ impl Execution {
     }
 
     /// Runs a command to its end. Its output is read as it comes, and kept within the limits of `capture`.
-    pub async fn run(&self, request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+    pub async fn run(&self, mut request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+        self.shared.give_variables(&mut request);
         let _using = self.shared.using.read().await;
         let ready = self.ready().await?;
         let running = match self.shared.backend.spawn(&ready.id, request.clone()).await {
@@ -208,7 +210,8 @@ impl Execution {
     }
 
     /// The same for a command of ours that nothing waits for: it may find that another is under way.
-    async fn run_aside(&self, request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+    async fn run_aside(&self, mut request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
+        self.shared.give_variables(&mut request);
         let _alone = self.shared.probing.lock().await;
         let ready = self.ready().await?;
         follow(self.shared.backend.spawn(&ready.id, request).await?, capture).await
@@ -220,7 +223,7 @@ impl Execution {
         let before = std::mem::replace(&mut *self.shared.state.lock().await, State::Ended);
         let ended = match before {
             State::Planned | State::Ended => Ok(()),
-            State::Ready(ready) => self.shared.backend.terminate(&ready.id).await,
+            State::Ready(ready) => self.shared.put_away(&ready).await,
         };
         if let Some(protection) = self.shared.protection.clone() {
             // A command that nobody waited for has ended with the session.
@@ -249,39 +252,6 @@ impl Execution {
     }
 }
 
-impl Shared {
-    async fn make(&self) -> Result<Arc<Ready>, SandboxError> {
-        let mut state = self.state.lock().await;
-        match &*state {
-            State::Ready(ready) => return Ok(Arc::clone(ready)),
-            State::Ended => {
-                return Err(SandboxError::Lifecycle("the sandbox of this run has been ended".to_owned()));
-            }
-            State::Planned => {}
-        }
-        let ready = Arc::new(self.provision(self.usually_read_only().await).await?);
-        *state = State::Ready(Arc::clone(&ready));
-        Ok(ready)
-    }
-
-    /// Makes a session in which commands can change none of these.
-    async fn provision(&self, read_only: Vec<ReadOnly>) -> Result<Ready, SandboxError> {
-        let mut spec = self.plan.spec().map_err(not_by_the_model)?;
-        if let Some(covers) = &self.covers {
-            // Looks at every file of the workspace.
-            let covers = covers.clone();
-            let mounts = tokio::task::spawn_blocking(move || covers.mounts()).await;
-            let mounts = mounts.map_err(|error| {
-                SandboxError::Lifecycle(format!("the files of the workspace were not looked at: {error}"))
-            })?;
-            spec.mounts.extend(mounts?);
-        }
-        suiting::add(&mut spec.mounts, &read_only);
-        let session = self.backend.provision(spec).await.map_err(not_by_the_model)?;
-        Ok(Ready { id: session.id.clone(), session, read_only, is_used: AtomicBool::new(false) })
-    }
-}
-
 /// Reads the output of a command as it comes, to the end.
 async fn follow(mut running: Running, mut capture: Capture<'_>) -> Result<Captured, ToolFault> {
     let mut stdout = StreamCapture::new(Stream::Stdout, capture.limits);
@@ -302,14 +272,6 @@ async fn follow(mut running: Running, mut capture: Capture<'_>) -> Result<Captur
             }
         }
     }
-}
-
-/// A session that is refused is nothing that a model asked for and could ask for in another way.
-fn not_by_the_model(error: SandboxError) -> SandboxError {
-    if let SandboxError::InvalidRequest(detail) = error {
-        return SandboxError::Lifecycle(format!("the sandbox cannot be made: {detail}"));
-    }
-    error
 }
 
 impl fmt::Display for Execution {

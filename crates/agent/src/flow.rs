@@ -67,12 +67,30 @@ pub(crate) struct Judgement {
     pub(crate) flow: Option<FlowRecord>,
     /// What the model reads where the call may not be made.
     pub(crate) told: Option<Value>,
+    /// What a check says against it.
+    pub(crate) objection: Option<String>,
 }
 
 impl Judgement {
     /// About a call that is none, or that the run may not make whatever it says.
     pub(crate) fn refused(reason: &str) -> Self {
-        Self { verdict: Verdict::Denied, reasons: vec![reason.to_owned()], flow: None, told: None }
+        Self {
+            verdict: Verdict::Denied,
+            reasons: vec![reason.to_owned()],
+            flow: None,
+            told: None,
+            objection: None,
+        }
+    }
+}
+
+impl Judgement {
+    /// Denies a call that the rules of flow allow.
+    pub(crate) fn object(&mut self, tool: &str, reason: String) {
+        self.verdict = Verdict::Denied;
+        self.reasons.push("hook_denied".to_owned());
+        self.told = Some(crate::hooks::denial(tool, &reason));
+        self.objection = Some(reason);
     }
 }
 
@@ -116,6 +134,7 @@ impl Gatekeeper {
             reasons: vec![authorisation.reason],
             flow: None,
             told: None,
+            objection: None,
         };
         if authorisation.verdict == Verdict::Denied {
             judgement.told = Some(denial::needs_command(spec.name));

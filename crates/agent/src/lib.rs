@@ -2,10 +2,12 @@
 //!
 //! # Entry points
 //!
+//! * [`scene::Scene`]: a run put together, from what is wanted and what is given; [`scene::Prepared`] runs it
 //! * [`engine::Engine`]: a run under way, new or resumed
 //! * [`Tool`]: what a model may call, with its schema and its effect; [`ToolOutput`] is what came of a call
 //! * [`files`]: the tools that read, write, list and search files
 //! * [`flow`]: which calls may be made, and what the model gets to see of their results
+//! * [`hooks::CallHooks`]: who is asked about every call and its result, besides the rules of flow
 //! * [`explain::explain`]: why a call was denied, from the record
 //! * [`Workspace`]: the directories of a run, and the only way to the files in them
 //! * [`store::RunStore`]: the directory of a run and its journal; [`store::Recorded`] is what the journal says
@@ -36,11 +38,13 @@ pub mod explain;
 pub mod files;
 pub mod flow;
 pub mod gate;
+pub mod hooks;
 pub mod manifest;
 pub mod mode;
 pub mod prompt;
 pub mod protect;
 pub mod report;
+pub mod scene;
 pub mod schema;
 pub mod sidecar;
 pub mod slot;

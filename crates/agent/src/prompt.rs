@@ -5,12 +5,16 @@
 pub struct PromptParts<'a> {
     /// Whether a person follows the run.
     pub operator: bool,
+    /// The directory that the run works in, as the agent names it.
+    pub workspace: &'a str,
     /// Where to look first, as the agent names it.
     pub focus: Option<&'a str>,
     /// Directories: path, whether it can be written, name.
     pub mounts: &'a [(String, bool, String)],
     /// The file for the structured result and its schema.
     pub structured: Option<(&'a str, &'a str)>,
+    /// Whether that result may also be handed over with `submit_result`.
+    pub submits: bool,
     /// The catalogue of skills; empty for none.
     pub skills: &'a str,
     /// Instructions of the operator.
@@ -33,7 +37,7 @@ const GUIDANCE: &str = "How to work:\n\
 pub fn system_prompt(parts: &PromptParts<'_>) -> String {
     let mut blocks = vec![PERSONA.to_owned()];
     if parts.operator {
-        let focus = parts.focus.unwrap_or("/workspace");
+        let focus = parts.focus.unwrap_or(parts.workspace);
         blocks.push(format!("{GUIDANCE}\n- Look in {focus} first."));
     }
     if !parts.mounts.is_empty() {
@@ -46,7 +50,8 @@ pub fn system_prompt(parts: &PromptParts<'_>) -> String {
     if let Some((path, schema)) = parts.structured {
         blocks.push(format!(
             "Before you finish, write the result of the task to `{path}`: one JSON value that is valid under this JSON \
-             Schema, and nothing else in the file.\n{schema}"
+             Schema, and nothing else in the file.{}\n{schema}",
+            if parts.submits { " Or call submit_result with it, which ends the work." } else { "" }
         ));
     }
     if !parts.skills.is_empty() {

@@ -23,6 +23,7 @@ use serde_json::{Map, Value, json};
 pub use self::profile::Profile;
 use self::task::{MOST_TURNS, Task};
 use crate::budget::Budget;
+use crate::hooks::CallHooks;
 use crate::sources::Sources;
 use crate::store::{Recorded, RecordedSettings, Recorder, RunId, RunStore};
 use crate::tool::{
@@ -80,6 +81,8 @@ pub struct Parent {
     pub current_dir: CurrentDir,
     /// Who makes their tools.
     pub outfitter: Arc<dyn Outfitter>,
+    /// Who is asked about their calls.
+    pub hooks: Option<Arc<dyn CallHooks>>,
 }
 
 /// The tool.

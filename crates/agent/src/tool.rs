@@ -174,6 +174,11 @@ pub trait Tool: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Whether the work is over with what came of a call.
+    fn concludes(&self, _output: &ToolOutput) -> bool {
+        false
+    }
+
     /// Removes what a call with this input left unfinished in a process that was killed. What the call has done stays.
     fn clean_up(&self, _input: &Map<String, Value>) {}
 }

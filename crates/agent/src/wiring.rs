@@ -42,6 +42,11 @@ impl Whereabouts for SharedDirectory {
         self.current.get().as_str().to_owned()
     }
 
+    fn home(&self) -> String {
+        let first = self.workspace.mounts().first();
+        first.map_or_else(|| self.current(), |mount| mount.target().as_str().to_owned())
+    }
+
     fn resolve(&self, path: &str) -> Option<String> {
         self.resolved(path).map(|path| path.as_str().to_owned())
     }
@@ -57,7 +62,8 @@ impl ScriptSource for SkillSet {
     fn prepare(&self, skill: &str, path: &str, args: &[String]) -> Result<Prepared, Refusal> {
         let run_id = self.run_id().as_str();
         let request = ScriptRequest { skill, path, args, run_id, target: ExecutionTarget::Sandbox };
-        let prepared = self.registry().script(&request, &self.active(), self.allowed());
+        let registry = self.registry();
+        let prepared = registry.script(&request, &self.active(), self.allowed());
         let PreparedScript { runtime, argv, stdin, environment, sandbox_resource_path, digest, .. } =
             prepared.map_err(|refusal| Refusal { code: word(&refusal.code), message: refusal.message })?;
         Ok(Prepared {

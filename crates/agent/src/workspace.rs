@@ -32,7 +32,7 @@ use self::reach::Identity;
 pub(crate) use self::replace::newest_file;
 pub use self::replace::{Parents, Place, Put};
 
-/// Where the sandbox sees the workspace.
+/// Where the sandbox sees the workspace, unless somebody says otherwise.
 pub const WORKSPACE_TARGET: &str = "/workspace";
 
 /// What may be done below a mount.
@@ -90,8 +90,10 @@ impl Mount {
 /// What a [`Workspace`] is made of.
 #[derive(Clone, Debug)]
 pub struct WorkspacePlan<'a> {
-    /// The directory that the sandbox sees as `/workspace`.
+    /// The directory that the run works in.
     pub root: &'a Path,
+    /// Where the sandbox sees it, such as [`WORKSPACE_TARGET`].
+    pub target: &'a str,
     /// What may be done below it.
     pub access: Access,
     /// Other directories that the sandbox sees.
@@ -173,7 +175,8 @@ impl Workspace {
         let reserved = plan.reserved.iter().map(|path| reserve(path)).collect::<Result<Vec<_>, _>>()?;
         let mut workspace = Self { mounts: Vec::with_capacity(1 + plan.mounts.len()), reserved };
         let (host, handle, stat) = open_directory(plan.root, "the workspace")?;
-        let (name, target) = ("workspace".to_owned(), SandboxPath::known(WORKSPACE_TARGET));
+        let name = "workspace".to_owned();
+        let target = target_of(&name, plan.target)?;
         workspace.add(Mount { name, host, target, access: plan.access, device: stat.st_dev, handle })?;
         for mount in plan.mounts {
             let source = plan.relative_to.join(&mount.source);
@@ -181,17 +184,14 @@ impl Workspace {
             if host.parent().is_none() {
                 return Err(WorkspaceError::WholeFileSystem(mount.name.clone()));
             }
-            let target = normal_target(mount.target.as_str()).map_err(|error| WorkspaceError::Target {
-                name: mount.name.clone(),
-                detail: error.to_string(),
-            })?;
-            let (name, target) = (mount.name.clone(), SandboxPath::known(&target));
+            let name = mount.name.clone();
+            let target = target_of(&name, mount.target.as_str())?;
             workspace.add(Mount { name, host, target, access: mount.access, device: stat.st_dev, handle })?;
         }
         Ok(workspace)
     }
 
-    /// The mounts, `/workspace` first.
+    /// The mounts, that of the workspace first.
     pub fn mounts(&self) -> &[Mount] {
         &self.mounts
     }
@@ -243,6 +243,15 @@ impl Workspace {
         self.mounts.push(mount);
         Ok(())
     }
+}
+
+/// A target that the sandbox can have.
+fn target_of(name: &str, target: &str) -> Result<SandboxPath, WorkspaceError> {
+    let refused = |error: fullsend_sandbox::SandboxError| WorkspaceError::Target {
+        name: name.to_owned(),
+        detail: error.to_string(),
+    };
+    Ok(SandboxPath::known(&normal_target(target).map_err(refused)?))
 }
 
 fn reserve(path: &Path) -> Result<Reserved, WorkspaceError> {

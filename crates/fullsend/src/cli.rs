@@ -16,7 +16,7 @@ use fullsend_harness::value::Platform;
 
 pub(crate) use self::agent::{
     AgentExecArgs, AgentLimitArgs, AgentResumeArgs, BrowserArgs, ModelArgs, OutputMode, PlaceArgs,
-    PromptRoleName, ResultArgs, TOOLS,
+    PromptRoleName, ResultArgs,
 };
 pub(crate) use self::flow::{FlowCommand, FlowExplainArgs};
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};

@@ -19,6 +19,65 @@ pub const DENIED: &[&str] = &[
     "FULLSEND_GCP_OIDC_AUTH_FILE",
 ];
 
+/// Variables of the sandbox that the run sets itself, that say which program or library is loaded, or whom to trust. One of
+/// them in `env.sandbox` would take a hook or the proxy out of the way.
+pub const RESERVED: &[&str] = &[
+    "ALL_PROXY",
+    "BASH_ENV",
+    "CDPATH",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "CURL_CA_BUNDLE",
+    "ENV",
+    "FULLSEND_CANARY_TOKEN",
+    "FULLSEND_FETCH_TOKEN",
+    "FULLSEND_FETCH_URL",
+    "FULLSEND_OUTPUT_DIR",
+    "FULLSEND_OUTPUT_FILE",
+    "FULLSEND_OUTPUT_SCHEMA",
+    "FULLSEND_ROLE",
+    "FULLSEND_SLUG",
+    "FULLSEND_TARGET_REPO_DIR",
+    "FULLSEND_TOOL_ALLOWLIST",
+    "FULLSEND_TRACE_ID",
+    "HOME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "IFS",
+    "JAVA_TOOL_OPTIONS",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "NODE_EXTRA_CA_CERTS",
+    "NODE_OPTIONS",
+    "NODE_USE_ENV_PROXY",
+    "NO_PROXY",
+    "OPENCODE_CONFIG",
+    "OPENCODE_CONFIG_CONTENT",
+    "OPENCODE_CONFIG_DIR",
+    "PATH",
+    "PERL5OPT",
+    "PROMPT_COMMAND",
+    "PYTHONSTARTUP",
+    "RUBYOPT",
+    "SHELL",
+    "SHELLOPTS",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TIRITH_FAIL_ON",
+    "TIRITH_REQUIRED",
+];
+
+/// Services with keys are announced in variables that begin so.
+const ENDPOINTS: &str = "FULLSEND_ENDPOINT_";
+
+/// Whether a harness may not set a variable of this name in the sandbox. Programs read proxies in both cases.
+#[must_use]
+pub fn is_reserved(name: &str) -> bool {
+    let upper = name.to_ascii_uppercase();
+    upper.starts_with(ENDPOINTS) || [RESERVED, DENIED].iter().any(|list| list.contains(&upper.as_str()))
+}
+
 /// The variable that stands for the fullsend directory in harness values, whether or not it is set.
 pub const FULLSEND_DIR: &str = "FULLSEND_DIR";
 

@@ -151,6 +151,10 @@ fullsend_yaml::rules! {
     NO_EFFECT = Warning "no-effect",
         "The key is checked, but nothing in this program acts on it.",
         "keep it only if other software reads it";
+    /// A switch for something that this program does not have.
+    UNSUPPORTED = Error "unsupported",
+        "What a harness asks for is done or refused; nothing is read and then ignored.",
+        "remove the key, or switch it off";
     /// A registered agent that cannot be.
     CONFIG_AGENT = Error "invalid-agent-entry",
         "An enabled agent has a source, a disabled one a name; names are unique; sources are relative paths or pinned \

@@ -19,7 +19,7 @@ pub use config::{
 pub use flow::{FlowClearance, FlowGrant, FlowInspect, FlowRules, FlowSink, FlowSource};
 pub use forge::{ForgeOverlay, ForgeOverlays};
 pub use harness::{ApiServer, Env, HarnessFile, HostFile, OpenShell, ValidationLoop};
-pub use provider::{Profile, ProviderDefinition};
+pub use provider::{Profile, ProfileEndpoint, ProviderDefinition};
 pub use sandbox::{EndpointEntry, EndpointRule, HostRule, PrivateHostRange, SandboxLimits, SandboxPolicy};
 pub use security::{
     Canary, CommandHook, Escalation, HostScanners, LlmGuard, SandboxHooks, Security, Tirith, ToolAllowlist,

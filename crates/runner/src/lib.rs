@@ -4,31 +4,46 @@
 //!
 //! * [`STEPS`]: the whole pipeline as a list; [`Event`] is everything that happens, from which progress, trace and report
 //!   are made
+//! * [`assemble`], [`context`], [`env_file`], [`environment`], [`host_files`], [`readonly_repo`]: what the agent gets
 //! * [`check_output`]: whether a file is the result that was asked for
 //! * [`event_log`]: everything that happened, on disk
 //! * [`extract`]: what the agent left, out of the sandbox's files
 //! * [`FetchService`]: skills that a running agent may have
+//! * [`grants`], [`policy_file`]: what the sandbox permits
 //! * [`pre_script`]: what a pre-script says about the run
 //! * [`report`]: how a run stands, at every moment
 //! * [`run_dir`]: the directory of a run; [`runs`] reads those of the past
 //! * [`sanitise`]: what is delivered, made harmless and kept as it was checked
+//! * [`scan`], [`security`]: what is looked for in what the agent reads
 //! * [`script`]: scripts of the harness, on the host
 //! * [`trace`]: spans for whoever collects them
 //! * [`transcript`]: what a runtime's own record says about its end
 //! * [`validate`]: whether the result is what was asked for, and which attempt counts
 
+pub mod api_servers;
+pub mod assemble;
+mod beneath;
 pub mod check_output;
+pub mod context;
 mod durable;
+pub mod env_file;
+pub mod environment;
 mod event;
 pub mod event_log;
 pub mod extract;
 mod fetch_service;
+pub mod grants;
+pub mod host_files;
+pub mod policy_file;
 pub mod pre_script;
+pub mod readonly_repo;
 pub mod report;
 pub mod run_dir;
 pub mod runs;
 pub mod sanitise;
+pub mod scan;
 pub mod script;
+pub mod security;
 pub mod trace;
 pub mod transcript;
 pub mod validate;

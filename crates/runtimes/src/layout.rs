@@ -81,10 +81,14 @@ impl Stage {
             stage.config(),
             stage.hooks().join("service"),
         ];
-        for path in made.into_iter().chain(fixed) {
+        // What is mounted over the workspace needs something to be mounted on.
+        let covered = ["bin", ".env.d", ".fullsend"].map(|name| stage.workspace().join(name));
+        for path in made.into_iter().chain(fixed).chain(covered) {
             let made = DirBuilder::new().recursive(true).mode(0o755).create(&path);
             made.map_err(|source| StageError::Io { path, source })?;
         }
+        let env = stage.workspace().join(".env");
+        std::fs::write(&env, "").map_err(|source| StageError::Io { path: env, source })?;
         Ok(stage)
     }
 

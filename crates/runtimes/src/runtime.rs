@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fullsend_agent::tools::SkillFetcher;
 use fullsend_guard::FindingsLog;
 use fullsend_guard::hook::Runtime;
 use fullsend_guard::service::Decide;
@@ -146,6 +147,8 @@ pub struct Place {
     pub env: BTreeMap<String, String>,
     /// Who decides about tool calls, unless hooks are off.
     pub hooks: Option<HookDesk>,
+    /// Who fetches skills that the agent asks for while it works, where the harness allows that.
+    pub fetcher: Option<Arc<dyn SkillFetcher>>,
     /// A directory of the host for records of the runtime's own; nothing in the sandbox sees it.
     pub records: PathBuf,
 }

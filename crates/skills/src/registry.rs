@@ -137,6 +137,21 @@ impl Registry {
         registry
     }
 
+    /// The same with the skills below one more root; those whose names are taken are left out.
+    #[must_use]
+    pub fn with_root(&self, root: &SkillRoot) -> Self {
+        let mut building = Building {
+            registry: self.clone(),
+            names: self.skills.iter().map(|skill| skill.name().to_owned()).collect(),
+            directories: self.skills.iter().map(|skill| skill.skill_dir.clone()).collect(),
+        };
+        building.registry.roots.push(root.clone());
+        building.root(root);
+        let mut registry = building.registry;
+        registry.skills.sort_unstable_by(|one, other| one.name().cmp(other.name()));
+        registry
+    }
+
     /// The skills, sorted by name.
     #[must_use]
     pub fn skills(&self) -> &[Skill] {

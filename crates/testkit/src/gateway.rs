@@ -1,11 +1,12 @@
 //! A model gateway that answers as its script says, and breaks where it says.
 //!
-//! It speaks chat completions in plain HTTP, by hand, because a proper library refuses to send what a broken gateway
+//! It speaks in plain HTTP, by hand, because a proper library refuses to send what a broken gateway
 //! sends. Connections are kept open between requests, unless a reply ends them.
 
 mod obedient;
 mod reply;
 mod run;
+mod script;
 mod turns;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use tokio::sync::oneshot;
 
 pub use obedient::{LeakyModel, ObedientModel, QuotingModel, ScriptedCall, order, steady};
 pub use reply::{Ending, GatewayReply};
+pub use script::{Dialect, ModelScript};
 pub use turns::{ShellTurns, call, sse_of};
 
 /// A request as the gateway saw it.

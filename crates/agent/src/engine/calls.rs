@@ -14,6 +14,7 @@ use super::{Engine, RunError};
 use crate::event::Event;
 use crate::flow::{self, Basis, INSPECT, Look, Named};
 use crate::gate::Verdict;
+use crate::hooks::{self, HookedCall, Remark};
 use crate::store::Row;
 use crate::tool::{Effect, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput};
 use crate::toolbox::{LONGEST_ARGUMENTS, Prepared};
@@ -47,6 +48,20 @@ pub(super) struct Made {
     pub(super) result: Result<ToolOutput, ToolFault>,
     pub(super) took_ms: u64,
     pub(super) late: bool,
+    /// What a check did about the result.
+    pub(super) remark: Option<Remark>,
+}
+
+impl Made {
+    /// A call that the time of the run has ended.
+    fn late(output_id: &str, start: Instant) -> Self {
+        Self { result: Ok(out_of_time(output_id)), took_ms: since(start), late: true, remark: None }
+    }
+}
+
+/// Milliseconds.
+fn since(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Engine<'_> {
@@ -107,7 +122,7 @@ impl Engine<'_> {
         let mut ready = Vec::with_capacity(calls.len());
         for call in calls {
             (self.watch)(Event::CallBegan { call });
-            if let Some(one) = self.decide(turn, call, basis)? {
+            if let Some(one) = self.decide(turn, call, basis).await? {
                 ready.push(one);
             }
         }
@@ -122,19 +137,24 @@ impl Engine<'_> {
             let settled = one.settled.take();
             let (tool, input, output_id) =
                 (one.tool.clone(), std::mem::take(&mut one.input), one.output_id.clone());
-            let label = one.label.clone();
+            let (label, hooks) = (one.label.clone(), self.parts.hooks.clone());
             async move {
-                if let Some(output) = settled {
-                    return Made { result: Ok(output), took_ms: 0, late: false };
-                }
                 let start = Instant::now();
                 let context = ToolCallContext { output_id: &output_id, input: &input, label: &label };
-                let result = tokio::time::timeout(left, tool.call(context)).await;
-                let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-                match result {
-                    Ok(result) => Made { result, took_ms, late: false },
-                    Err(_elapsed) => Made { result: Ok(out_of_time(&output_id)), took_ms, late: true },
-                }
+                let mut result = match settled {
+                    Some(output) => Ok(output),
+                    None => match tokio::time::timeout(left, tool.call(context)).await {
+                        Ok(result) => result,
+                        Err(_elapsed) => return Made::late(&output_id, start),
+                    },
+                };
+                let took_ms = since(start);
+                let call = HookedCall { tool: tool.spec().name, input: &input };
+                let remark = match (hooks, &mut result) {
+                    (Some(hooks), Ok(output)) => hooks::look_at(&*hooks, call, &output_id, output).await,
+                    (None, _) | (_, Err(_)) => None,
+                };
+                Made { result, took_ms, late: false, remark }
             }
         };
         let made = if let [one] = ready.as_mut_slice() {
@@ -149,7 +169,7 @@ impl Engine<'_> {
     }
 
     /// Decides about a call; one that may not be made is answered at once.
-    fn decide<'a>(
+    async fn decide<'a>(
         &mut self,
         turn: u64,
         call: &'a ToolCall,
@@ -165,7 +185,14 @@ impl Engine<'_> {
         let (name, effect) = (tool.spec().name, tool.spec().effect);
         let named = self.keeper.named(name, &input, &self.labels);
         let now = self.parts.store.clock().now();
-        let judgement = self.keeper.judge(tool.spec(), &input, &named, basis, now);
+        let mut judgement = self.keeper.judge(tool.spec(), &input, &named, basis, now);
+        let hooks = self.parts.hooks.clone();
+        if judgement.verdict != Verdict::Denied && named.is_empty() {
+            let call = HookedCall { tool: name, input: &input };
+            if let Some(reason) = hooks::objection(hooks.as_deref(), call).await {
+                judgement.object(name, reason);
+            }
+        }
         let summary = crate::summary::of(name, &input);
         self.record_decision(call, name, Some(effect), &judgement, Some(summary.clone()))?;
         if judgement.verdict == Verdict::Denied {
@@ -198,6 +225,18 @@ impl Engine<'_> {
             reveals: false,
         };
         self.fill_in(&mut ready, &named)?;
+        if !named.is_empty() && ready.settled.is_none() {
+            let call = HookedCall { tool: name, input: &ready.input };
+            if hooks::objection(hooks.as_deref(), call).await.is_some() {
+                // Why would tell of the value, and so would a denial: this is an output like others, and as hidden.
+                let remark = Remark {
+                    withheld: true,
+                    text: "a check denied it with what a handle stands for".to_owned(),
+                };
+                self.note_remark(call_id(&ready), name, &remark)?;
+                ready.settled = Some(objected(&ready.output_id));
+            }
+        }
         Ok(Some(ready))
     }
 
@@ -281,6 +320,17 @@ fn unusable(output_id: &str) -> ToolOutput {
     let detail = "what a handle stands for cannot be used as this argument; nothing was done";
     let record = json!({"outputId": output_id, "type": "fullsend.invalid-tool-call", "detail": detail});
     not_done(record, "harness_error", detail)
+}
+
+/// What is answered for a call that a check denied for what a handle stands for.
+fn objected(output_id: &str) -> ToolOutput {
+    let detail = "a check denied the call with what a handle stands for; nothing was done";
+    let record = json!({"outputId": output_id, "type": "fullsend.observation-denied", "detail": detail});
+    not_done(record, "permission_denied", detail)
+}
+
+fn call_id<'a>(ready: &Ready<'a>) -> &'a str {
+    &ready.call.id
 }
 
 fn not_done(record: Value, kind: &str, detail: &str) -> ToolOutput {

@@ -63,11 +63,7 @@ impl Engine<'_> {
             self.nudge(turn, &problem)?;
             return Ok(None);
         }
-        Ok(Some(Ending {
-            status: EndStatus::Completed,
-            terminal_reason: TerminalReason::AssistantCompleted,
-            detail: None,
-        }))
+        Ok(Some(completed()))
     }
 
     fn structured_problem(&self) -> Option<String> {
@@ -138,4 +134,9 @@ impl Engine<'_> {
         let _told_by_the_error = self.parts.store.append(&Row::Failure(Box::new(failure)));
         Ending { status: EndStatus::Failed, terminal_reason, detail: Some(error.to_string()) }
     }
+}
+
+/// The end of a run that did its work.
+pub(super) fn completed() -> Ending {
+    Ending { status: EndStatus::Completed, terminal_reason: TerminalReason::AssistantCompleted, detail: None }
 }

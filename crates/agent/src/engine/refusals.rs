@@ -8,6 +8,7 @@ use super::{Engine, RunError};
 use crate::event::Event;
 use crate::flow::Judgement;
 use crate::gate::Verdict;
+use crate::hooks::Remark;
 use crate::store::{
     CallFinished, EventSeverity, Execution, FailureKind, FailureRecord, FailureSource, PolicyDecision,
     PolicyEvent, Row,
@@ -31,7 +32,7 @@ impl Engine<'_> {
             cfc_enforcement_mode: self.parts.mode,
             decision: judgement.verdict,
             reason_codes: judgement.reasons.clone(),
-            detail: None,
+            detail: judgement.objection.clone(),
             tool_input_summary: summary,
             subagent_profile: None,
             flow: judgement.flow.clone(),
@@ -43,7 +44,7 @@ impl Engine<'_> {
     /// What somebody should know about a call that was denied, or would be if the rules were enforced.
     fn event(&self, call: &ToolCall, tool: &str, judgement: &Judgement, summary: Map<String, Value>) -> Row {
         let denied = judgement.verdict == Verdict::Denied;
-        let reasons = judgement.reasons.join(", ");
+        let reasons = judgement.objection.clone().unwrap_or_else(|| judgement.reasons.join(", "));
         Row::PolicyEvent(Box::new(PolicyEvent {
             severity: if denied { EventSeverity::Denied } else { EventSeverity::Warning },
             mode: self.parts.mode,
@@ -57,6 +58,21 @@ impl Engine<'_> {
             tool_input_summary: Some(summary),
             observation_denied: judgement.told.clone().filter(|_| denied),
         }))
+    }
+
+    /// Puts on record what a check did about a result.
+    pub(super) fn note_remark(&mut self, call_id: &str, tool: &str, remark: &Remark) -> Result<(), RunError> {
+        let event = PolicyEvent {
+            severity: if remark.withheld { EventSeverity::Denied } else { EventSeverity::Warning },
+            mode: self.parts.mode,
+            tool_id: tool.to_owned(),
+            tool_call_id: Some(call_id.to_owned()),
+            detail: format!("{tool}: {}", remark.text),
+            tool_input_summary: None,
+            observation_denied: None,
+        };
+        self.parts.store.append(&Row::PolicyEvent(Box::new(event)))?;
+        Ok(())
     }
 
     /// Puts on record that a call is made which would be denied if the rules were enforced.

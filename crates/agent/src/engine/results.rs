@@ -49,6 +49,10 @@ impl Engine<'_> {
             flow::conceal(row, &texts);
             self.parts.store.append(row)?;
         }
+        if let Some(remark) = &made.remark {
+            self.note_remark(&call.id, spec.name, remark)?;
+        }
+        self.concluded |= tool.concludes(&output);
         if let Some(failure) = &output.failure {
             let record = FailureRecord::of_tool(failure, spec.name, &call.id, Some(&output_id));
             self.parts.store.append(&Row::Failure(Box::new(record)))?;

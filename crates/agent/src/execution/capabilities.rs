@@ -1,14 +1,12 @@
 //! Which of the usual programs the sandbox has.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::path::PathBuf;
 use std::time::Duration;
 
 use fullsend_sandbox::{ExecRequest, SandboxError};
 use serde::{Deserialize, Serialize};
 
-use super::{Capture, CaptureLimits, Execution, Spill};
+use super::{Capture, CaptureLimits, Execution, Nowhere};
 use crate::tool::ToolFault;
 
 /// What is looked for.
@@ -68,16 +66,6 @@ impl Execution {
 
 /// Enough for every line.
 const LIMITS: CaptureLimits = CaptureLimits { head: 16_000, tail: 4_000, file_bytes: 0 };
-
-/// For output that is kept nowhere else.
-#[derive(Debug)]
-struct Nowhere;
-
-impl Spill for Nowhere {
-    fn spill(&self, _: &str, _: &str) -> io::Result<(PathBuf, Box<dyn Write + Send>)> {
-        Ok((PathBuf::new(), Box::new(io::sink())))
-    }
-}
 
 /// Lines that are none of ours are ignored: programs write what they like.
 fn read(text: &str) -> BTreeMap<String, Command> {

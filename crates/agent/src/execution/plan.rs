@@ -1,15 +1,16 @@
 //! What the session of a run may touch, lowered to what a backend enforces.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fullsend_sandbox::{
-    FilesystemAccess, FilesystemMount, NetworkPolicy, ResourceLimits, SandboxError, SandboxSpec, WriteMode,
+    FilesystemAccess, FilesystemMount, NetworkPolicy, ResourceLimits, SandboxError, SandboxSessionId,
+    SandboxSpec, WriteMode,
 };
 
-/// Where commands see the workspace.
-pub const WORKSPACE: &str = "/workspace";
+pub use crate::workspace::WORKSPACE_TARGET as WORKSPACE;
+
 /// Private space of the session, in memory.
 pub const SCRATCH: &str = "/tmp";
 /// Where shells leave word of the directory they ended in. Belongs to the session.
@@ -37,6 +38,49 @@ pub struct MountPoint {
     pub host: PathBuf,
     /// Whether commands may change it.
     pub writable: bool,
+}
+
+/// Where the session of a run comes from.
+#[derive(Clone, Debug)]
+pub enum Ground {
+    /// It is made for the run.
+    Planned(Box<SessionPlan>),
+    /// It is there.
+    Given(Box<GivenSession>),
+}
+
+impl From<SessionPlan> for Ground {
+    fn from(plan: SessionPlan) -> Self {
+        Self::Planned(Box::new(plan))
+    }
+}
+
+/// A session that somebody else made and ends.
+#[derive(Clone, Debug)]
+pub struct GivenSession {
+    /// Its name. Commands run in it unless something has to be covered or kept from being changed, which cannot be done to a
+    /// session that is there.
+    pub id: SandboxSessionId,
+    /// What it was made from. Where something has to be, a session of the run's own is made from the same.
+    pub spec: SandboxSpec,
+    /// Variables of every command.
+    pub env: BTreeMap<String, String>,
+}
+
+impl GivenSession {
+    /// What a session of the run's own is made from: the same, under another name.
+    pub(super) fn spec(&self) -> SandboxSpec {
+        let mut spec = SandboxSpec { session_id: None, ..self.spec.clone() };
+        if !spec.mounts.iter().any(|mount| mount.target == SHELL_MOUNT) {
+            spec.mounts.push(shell_mount());
+        }
+        spec
+    }
+}
+
+/// What a session must have so that a command can leave word of the directory that it ended in.
+pub fn shell_mount() -> FilesystemMount {
+    owned(SHELL_MOUNT.to_owned(), FilesystemAccess::ReadWrite)
 }
 
 /// What a session may touch.
@@ -88,7 +132,7 @@ impl SessionPlan {
             });
         }
         mounts.extend(covered.into_iter().map(|target| owned(target, FilesystemAccess::ReadOnly)));
-        mounts.push(owned(SHELL_MOUNT.to_owned(), FilesystemAccess::ReadWrite));
+        mounts.push(shell_mount());
         Ok(SandboxSpec {
             network_policy: audible(&self.network),
             mounts,

@@ -4,12 +4,13 @@
 //! a command that does not suit it gets another session, unless something would be lost with the one that is there:
 //! then the command runs in it, and what it changes is undone afterwards.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use fullsend_flow::Trust;
 use fullsend_sandbox::spec::is_at_or_below;
-use fullsend_sandbox::{ExecRequest, FilesystemMount, SandboxError};
+use fullsend_sandbox::{ExecRequest, FilesystemAccess, FilesystemMount, SandboxError};
 
 use super::{Execution, Ready, Shared, State};
 use crate::protect::ReadOnly;
@@ -45,7 +46,7 @@ impl Execution {
         let before = std::mem::replace(&mut *state, State::Ready(another));
         if let State::Ready(before) = before {
             // What cannot be taken down is swept by the next run.
-            let _swept_later = shared.backend.terminate(&before.id).await;
+            let _swept_later = shared.put_away(&before).await;
         }
         Ok(())
     }
@@ -69,11 +70,19 @@ impl Shared {
     }
 }
 
-/// Mounts what is read-only, except what is covered anyway.
+/// Mounts what is read-only over what shows it, except where commands cannot write anyway or see something else.
 pub(super) fn add(mounts: &mut Vec<FilesystemMount>, read_only: &[ReadOnly]) {
-    let covered: Vec<String> = mounts.iter().skip(1).map(|mount| mount.target.clone()).collect();
-    let is_covered = |one: &&ReadOnly| covered.iter().any(|cover| is_at_or_below(&one.target, cover));
-    let wanted = read_only.iter().filter(|one| !is_covered(one));
+    // Two spellings of one directory must not be told apart.
+    let real = |mount: &FilesystemMount| std::fs::canonicalize(&mount.source).unwrap_or_default();
+    let roots: Vec<(&FilesystemMount, PathBuf)> = mounts.iter().map(|mount| (mount, real(mount))).collect();
+    let is_writable = |one: &&ReadOnly| {
+        let above = roots.iter().filter(|(mount, _)| is_at_or_below(&one.target, &mount.target));
+        above.max_by_key(|(mount, _)| mount.target.len()).is_some_and(|(mount, root)| {
+            let below = one.target.strip_prefix(&mount.target).unwrap_or_default().trim_start_matches('/');
+            mount.access == FilesystemAccess::ReadWrite && root.join(below) == one.host
+        })
+    };
+    let wanted = read_only.iter().filter(is_writable);
     let more: Vec<FilesystemMount> =
         wanted.map(|one| FilesystemMount::read_only(one.host.clone(), one.target.clone())).collect();
     mounts.extend(more);

@@ -100,6 +100,7 @@ impl Delegate {
             budget,
             structured: None,
             current_dir: current_dir.clone(),
+            hooks: parent.hooks.clone(),
         };
         let say = |kept, label| Opening { kept, label, rows: Vec::new() };
         let system = prompt::system(task, current_dir.get().as_str());

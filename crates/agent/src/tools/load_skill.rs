@@ -22,12 +22,17 @@ pub struct LoadSkill {
 impl LoadSkill {
     /// Loads skills of this set; its schema names them.
     pub fn new(skills: Arc<SkillSet>) -> Self {
-        let offered = skills.registry().skills().iter();
+        let registry = skills.registry();
+        let offered = registry.skills().iter();
         let offered = offered.filter(|skill| skill.manifest.model_invocation == ModelInvocation::Allowed);
         let names: Vec<&str> = offered.map(fullsend_skills::Skill::name).collect();
+        let mut name = json!({"type": "string", "enum": names, "description": "The name of the skill."});
+        if let Some(members) = name.as_object_mut().filter(|_| skills.is_growing()) {
+            members.remove("enum");
+        }
         let parameters = json!({
             "type": "object",
-            "properties": {"name": {"type": "string", "enum": names, "description": "The name of the skill."}},
+            "properties": {"name": name},
             "required": ["name"],
             "additionalProperties": false,
         });
@@ -48,7 +53,11 @@ impl LoadSkill {
     fn load(&self, context: &ToolCallContext<'_>) -> ToolOutput {
         let name = context.input.get("name").and_then(Value::as_str).unwrap_or_default();
         let output_id = context.output_id;
-        let Some(skill) = self.skills.registry().skill(name) else {
+        let registry = self.skills.registry();
+        // Where the schema names no skills, those that are not for models are refused here.
+        let skill = registry.skill(name);
+        let Some(skill) = skill.filter(|skill| skill.manifest.model_invocation == ModelInvocation::Allowed)
+        else {
             return missing(output_id);
         };
         let row = self.skills.activate(skill, ActivationSource::ModelTool);

@@ -10,7 +10,7 @@ use fullsend_sandbox::{ByteString, ExecRequest, SandboxError};
 use serde_json::{Map, Value, json};
 
 use super::outcome::{self, Protected};
-use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, WORKSPACE, Whereabouts};
+use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, Whereabouts};
 use crate::sidecar::{Invocation, Operation};
 use crate::sources::Sources;
 use crate::store::Row;
@@ -109,7 +109,7 @@ impl SkillScript {
     async fn run(&self, context: ToolCallContext<'_>) -> Result<ToolOutput, ToolFault> {
         let call = Call::read(context.input);
         // Not the current directory: what a script does must not depend on what was done before.
-        let start = call.cwd.map_or_else(|| Some(WORKSPACE.to_owned()), |asked| self.place.resolve(asked));
+        let start = call.cwd.map_or_else(|| Some(self.place.home()), |asked| self.place.resolve(asked));
         let Some(start) = start else {
             let message = format!("cwd is outside the sandbox: {}", call.cwd.unwrap_or_default());
             return Ok(refused(&context, &call, refusal("script_path_invalid", message)));

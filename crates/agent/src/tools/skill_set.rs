@@ -1,11 +1,11 @@
 //! The skills of a run: what was found, and what is in use.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use fullsend_flow::Label;
 use fullsend_skills::record::{Activation, ActivationSource};
-use fullsend_skills::{AllowedScript, Registry, Skill};
+use fullsend_skills::{AllowedScript, Registry, Skill, SkillRoot};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -18,7 +18,9 @@ use crate::workspace::SandboxPath;
 /// The skills of a run.
 #[derive(Debug)]
 pub struct SkillSet {
-    registry: Registry,
+    registry: RwLock<Arc<Registry>>,
+    /// Whether skills may be added while the run is under way.
+    growing: bool,
     allowed: Vec<AllowedScript>,
     active: Mutex<BTreeSet<String>>,
     run_id: RunId,
@@ -38,7 +40,30 @@ impl SkillSet {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let chosen = BTreeSet::new();
-        Self { registry, allowed, active: Mutex::new(active), run_id, clock, sources: None, chosen }
+        let registry = RwLock::new(Arc::new(registry));
+        let active = Mutex::new(active);
+        Self { registry, growing: false, allowed, active, run_id, clock, sources: None, chosen }
+    }
+
+    /// With skills that may be added later.
+    #[must_use]
+    pub fn growing(self) -> Self {
+        Self { growing: true, ..self }
+    }
+
+    /// Whether skills may be added later.
+    pub fn is_growing(&self) -> bool {
+        self.growing
+    }
+
+    /// Adds the skill in a directory and returns its name; nothing when there is none, or none that is new.
+    pub fn grow(&self, root: &SkillRoot) -> Option<String> {
+        let mut registry = self.registry.write().unwrap_or_else(PoisonError::into_inner);
+        let grown = registry.with_root(root);
+        let new = grown.skills().iter().find(|skill| registry.skill(skill.name()).is_none())?;
+        let name = new.name().to_owned();
+        *registry = Arc::new(grown);
+        Some(name)
     }
 
     /// With word of where skills come from, and the names of those that the operator chose. Without, nobody vouches for
@@ -50,7 +75,8 @@ impl SkillSet {
 
     /// The label of what a skill says, or of one of its files.
     pub fn label(&self, name: &str, resource: Option<&str>) -> Label {
-        let (Some(sources), Some(skill)) = (&self.sources, self.registry.skill(name)) else {
+        let registry = self.registry();
+        let (Some(sources), Some(skill)) = (&self.sources, registry.skill(name)) else {
             return Label::untrusted();
         };
         let place = match resource {
@@ -64,8 +90,8 @@ impl SkillSet {
     }
 
     /// What was found.
-    pub fn registry(&self) -> &Registry {
-        &self.registry
+    pub fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The scripts that may be run.

@@ -76,7 +76,14 @@ fn texts_of_mounts_have_rules() {
 fn open(root: &Path, mounts: &[&str], reserved: &[PathBuf]) -> Result<Workspace, WorkspaceError> {
     let mounts: Vec<HostMount> = mounts.iter().map(|text| text.parse().unwrap()).collect();
     let (work, access) = (root.join("work"), Access::Writable);
-    Workspace::open(&WorkspacePlan { root: &work, access, mounts: &mounts, relative_to: root, reserved })
+    Workspace::open(&WorkspacePlan {
+        root: &work,
+        target: fullsend_agent::workspace::WORKSPACE_TARGET,
+        access,
+        mounts: &mounts,
+        relative_to: root,
+        reserved,
+    })
 }
 
 #[test]

@@ -42,6 +42,7 @@ impl Desk {
         let mounts: Vec<HostMount> = mounts.iter().map(|text| text.parse().unwrap()).collect();
         let workspace = Workspace::open(&WorkspacePlan {
             root: &work,
+            target: fullsend_agent::workspace::WORKSPACE_TARGET,
             access: Access::Writable,
             mounts: &mounts,
             relative_to: root,

@@ -26,6 +26,10 @@ impl Whereabouts for Directories {
         self.current.lock().unwrap().clone()
     }
 
+    fn home(&self) -> String {
+        WORKSPACE.to_owned()
+    }
+
     fn resolve(&self, path: &str) -> Option<String> {
         let joined =
             if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", self.current()) };

@@ -105,6 +105,7 @@ impl Room {
         let plan = SessionPlan { hidden: vec![artifacts.clone()], ..SessionPlan::new(&workspace) };
         let opened = Workspace::open(&WorkspacePlan {
             root: &workspace,
+            target: fullsend_agent::workspace::WORKSPACE_TARGET,
             access: Access::Writable,
             mounts: &[],
             relative_to: &workspace,

@@ -92,6 +92,7 @@ impl Stage {
     fn parts(&self, store: RunStore, budget: Budget, facts: &[Provenance]) -> RunParts {
         let workspace = Workspace::open(&WorkspacePlan {
             root: &self.root.join("work"),
+            target: fullsend_agent::workspace::WORKSPACE_TARGET,
             access: Access::Writable,
             mounts: &[],
             relative_to: &self.root,
@@ -120,6 +121,7 @@ impl Stage {
             budget,
             structured: None,
             current_dir: CurrentDir::default(),
+            hooks: None,
         }
     }
 

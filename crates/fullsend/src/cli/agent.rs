@@ -3,22 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
-
-/// Tools that may be named.
-pub(crate) const TOOLS: [&str; 12] = [
-    "bash",
-    "read_file",
-    "view_image",
-    "web_fetch",
-    "read_skill_resource",
-    "run_skill_script",
-    "load_skill",
-    "edit_file",
-    "write_file",
-    "list_files",
-    "search_files",
-    "delegate_task",
-];
+use fullsend_agent::scene::TOOLS;
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentExecArgs {

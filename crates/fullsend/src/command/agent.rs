@@ -7,29 +7,24 @@ mod flow_policy;
 mod mediation;
 mod model;
 mod report;
-mod scene;
+mod surroundings;
 mod wanted;
-mod workbench;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use fullsend_agent::budget::{Budget, Limits};
-use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
+use fullsend_agent::budget::Limits;
+use fullsend_agent::engine::Finished;
 use fullsend_agent::event::Event;
-use fullsend_agent::store::{
-    EndStatus, Ending, ImageAttachment, KeptMessage, Recorded, RecordedSettings, Row, RunId, RunStore,
-    TerminalReason,
-};
-use fullsend_flow::Label;
+use fullsend_agent::scene::{Prepared, Scene, recorded_limits};
+use fullsend_agent::store::RunStore;
 use fullsend_guard::SystemClock;
 
 use self::display::Display;
-use self::model::{ChosenModel, OnRecord};
-use self::scene::Scene;
-use self::wanted::Wanted;
+use self::model::OnRecord;
+use self::surroundings::told;
 use super::sandbox::signals::Signals;
 use crate::cli::{AgentExecArgs, AgentLimitArgs, AgentResumeArgs, OutputMode, ResultArgs};
 use crate::exit::Exit;
@@ -55,27 +50,14 @@ pub(super) fn resume(args: &AgentResumeArgs, output: &mut Output) -> Result<Exit
     conclude(prepared, &args.result, None, output)
 }
 
-/// A run that is about to begin or to go on.
-struct Prepared {
-    scene: Scene,
-    model: ChosenModel,
-    store: RunStore,
-    budget: Budget,
-    opening: Vec<Opening>,
-    recorded: Option<Recorded>,
-}
-
 fn conclude(
-    prepared: Result<Prepared>,
+    prepared: Result<(Prepared, String)>,
     result: &ResultArgs,
     model: Option<&str>,
     output: &mut Output,
 ) -> Result<Exit> {
     let start = Instant::now();
-    let ran = prepared.and_then(|prepared| {
-        let name = prepared.model.name.clone();
-        Ok((run(prepared, result)?, name))
-    });
+    let ran = prepared.and_then(|(prepared, name)| Ok((run(prepared, result)?, name)));
     match ran {
         Ok((finished, name)) => report::conclude(&finished, result, &name, start.elapsed(), output),
         Err(error) => {
@@ -97,95 +79,27 @@ fn run(prepared: Prepared, result: &ResultArgs) -> Result<Finished> {
 }
 
 async fn run_inside(prepared: Prepared, result: &ResultArgs) -> Result<Finished> {
-    let Prepared { scene, model, store, budget, opening, recorded } = prepared;
     let mut signals = Signals::listen()?;
     let live = result.output_mode == OutputMode::Operator && !result.stream_events;
     let mut display = Display::new(live, result.stream_events);
     let mut watch = |event: Event<'_>| display.show(&event);
-    let started = match scene.start(&store, recorded.as_ref(), &model, &budget).await {
-        Ok(started) => started,
-        Err(error) if recorded.is_none() => return Err(never_began(store, error)),
-        Err(error) => return Err(error),
-    };
-    let execution = started.execution.clone();
-    let artifacts = store.artifacts().clone();
-    // The sandbox is made while the model is asked for the first time.
-    let warm_up = tokio::spawn(async move {
-        if execution.warm_up().await.is_ok()
-            && let Ok(found) = execution.probe().await
-        {
-            let _nobody_depends_on_it = artifacts.write_artifact("capabilities.json", &found);
-        }
-    });
-    let policy = Arc::new(scene.settings().flow_policy.clone());
-    let parts = RunParts {
-        model: model.client,
-        model_name: model.name,
-        toolbox: started.toolbox,
-        native_tools: Vec::new(),
-        store,
-        mode: scene.settings().flow_mode,
-        role: scene.settings().prompt_role,
-        policy,
-        sources: started.sources,
-        workspace: scene.workspace(),
-        budget,
-        structured: started.structured,
-        current_dir: started.current_dir,
-    };
-    let engine = match recorded {
-        Some(recorded) => {
-            let mut engine = Engine::resume(parts, recorded, scene.settings(), opening, &mut watch)?;
-            engine.judged_by(&scene.policy())?;
-            engine
-        }
-        None => {
-            let mut engine = Engine::new(parts, &mut watch);
-            engine.judged_by(&scene.policy())?;
-            engine.open([started.opening, opening].concat())?;
-            engine
-        }
-    };
-    let finished = engine.run(async { signals.ending().await }, async { drop(warm_up.await) }).await;
+    let finished = prepared.run(async { signals.ending().await }, &mut watch).await.map_err(told)?;
     display.end();
-    // Nothing is lost when the sandbox cannot be taken down: it is swept by the next run.
-    let _swept_later = started.execution.end().await;
     Ok(finished)
 }
 
-/// Puts on record that a new run came to nothing, which nobody else will do.
-fn never_began(mut store: RunStore, error: anyhow::Error) -> anyhow::Error {
-    let ending = Ending {
-        status: EndStatus::Failed,
-        terminal_reason: TerminalReason::PromptLoopError,
-        detail: Some(format!("{error:#}")),
-    };
-    // The first error is the one to tell.
-    let _unrecorded = store.end(&ending);
-    error
-}
-
-fn prepare_new(args: &AgentExecArgs, output: &mut Output) -> Result<Prepared> {
+fn prepare_new(args: &AgentExecArgs, output: &mut Output) -> Result<(Prepared, String)> {
     let prompt = prompt_of(args)?;
     let current = std::env::current_dir()?;
     let model = model::choose(&args.model, &OnRecord::default())?;
+    let name = model.name.clone();
     let limits = limits_of(&args.limits, Limits::default())?;
-    let wanted = Wanted::of(args, &prompt, &current, output)?;
-    let scene = Scene::new(wanted, &model, &limits, &current)?;
-    let pictures = scene.check(&args.image)?;
-    let clock = Arc::new(SystemClock);
-    let store = RunStore::create(&scene.artifact_root, RunId::new(&SystemClock), scene.settings(), clock)?;
-    let label = scene.prompt_label(&pictures);
-    let images = match scene.keep_documents(&store).and_then(|()| scene.keep(&store, pictures)) {
-        Ok(images) => images,
-        Err(error) => return Err(never_began(store, error)),
-    };
-    let budget = Budget::new(limits, 0, fullsend_model::Usage::default(), 0, Duration::ZERO);
-    let opening = vec![say(prompt, images, label, scene.settings())];
-    Ok(Prepared { scene, model, store, budget, opening, recorded: None })
+    let wanted = wanted::of(args, &prompt, &current, output)?;
+    let scene = Scene::new(wanted, model, &limits, &current, surroundings::usual()).map_err(told)?;
+    Ok((Prepared::new(scene, limits, prompt, &args.image).map_err(told)?, name))
 }
 
-fn prepare_resumed(run: &Path, args: &AgentExecArgs, output: &mut Output) -> Result<Prepared> {
+fn prepare_resumed(run: &Path, args: &AgentExecArgs, output: &mut Output) -> Result<(Prepared, String)> {
     if let Some(option) = settled(args) {
         bail!(Advice::new(
             format!("`{option}` cannot be given to a run that goes on"),
@@ -200,16 +114,15 @@ fn prepare_resumed(run: &Path, args: &AgentExecArgs, output: &mut Output) -> Res
         auth: Some(recorded.settings.gateway.auth.clone()),
     };
     let model = model::choose(&args.model, &on_record)?;
-    let limits = limits_of(&args.limits, scene::recorded_limits(&recorded.settings))?;
+    let name = model.name.clone();
+    let limits = limits_of(&args.limits, recorded_limits(&recorded.settings))?;
     let more = if has_prompt(args) { Some(prompt_of(args)?) } else { None };
-    let wanted = Wanted::on_record(args, more.as_deref(), &recorded.settings, &store, &current, output)?;
-    let scene = Scene::resumed(wanted, &recorded, &model, &limits, &current)?;
-    let turns = u32::try_from(recorded.turns).unwrap_or(u32::MAX);
-    let used = fullsend_model::Usage { cost_usd: recorded.spent_usd, ..recorded.usage };
-    let budget = Budget::new(limits, turns, used, recorded.output_bytes, recorded.active);
-    let say_more = |more| say(more, Vec::new(), scene.prompt_label(&[]), scene.settings());
+    let wanted = wanted::on_record(args, more.as_deref(), &recorded.settings, &store, &current, output)?;
+    let given = surroundings::usual();
+    let scene = Scene::resumed(wanted, &recorded, model, &limits, &current, given).map_err(told)?;
+    let say_more = |more| scene.say(more, Vec::new(), scene.prompt_label(&[]));
     let opening = more.map(say_more).into_iter().collect();
-    Ok(Prepared { scene, model, store, budget, opening, recorded: Some(recorded) })
+    Ok((Prepared::resumed(scene, limits, store, recorded, opening), name))
 }
 
 /// The option that was given although it was settled when the run began. To ignore it would deceive whoever gave it.
@@ -226,17 +139,6 @@ fn settled(args: &AgentExecArgs) -> Option<&'static str> {
         ("--structured-result-path", args.result.structured_result_path.is_some()),
     ];
     given.into_iter().find_map(|(option, is_given)| is_given.then_some(option))
-}
-
-/// A prompt as the model is told, with what is wrong with the evidence about it.
-fn say(prompt: String, images: Vec<ImageAttachment>, label: Label, settings: &RecordedSettings) -> Opening {
-    let slot = settings.provenance.prompt_slot.as_ref();
-    let event = slot.and_then(|slot| slot.event(&prompt, settings.flow_mode));
-    Opening {
-        label,
-        kept: KeptMessage::User { content: prompt, image_attachments: images },
-        rows: event.map(|event| Row::PolicyEvent(Box::new(event))).into_iter().collect(),
-    }
 }
 
 fn has_prompt(args: &AgentExecArgs) -> bool {

@@ -18,7 +18,6 @@ use fullsend_sandbox::{SandboxBackend, SandboxError, SandboxSession};
 use serde_json::json;
 
 use self::backend::Choice;
-use self::policy_file::PolicyFile;
 use self::relay::{Ended, Relay};
 use self::request::Wanted;
 use self::signals::Signals;
@@ -70,7 +69,7 @@ impl From<std::io::Error> for Failure {
 /// Shows what a policy file grants.
 pub(super) fn show_policy(args: &SandboxPolicyArgs, output: &mut Output) -> Result<Exit> {
     let current = std::env::current_dir()?;
-    let policy = PolicyFile::read(&args.file, &current, output)?;
+    let policy = policy_file::read(&args.file, &current, output)?;
     // That there is a key is all that is shown of it.
     let spec = request::from_policy(&policy, &current, |_| Some(String::new()))?;
     let explanation = explain(&spec);
@@ -84,7 +83,7 @@ pub(super) fn show_policy(args: &SandboxPolicyArgs, output: &mut Output) -> Resu
 /// Runs a command in a sandbox of its own.
 pub(super) fn exec(args: &SandboxExecArgs, output: &mut Output) -> Result<Exit> {
     let current = std::env::current_dir()?;
-    let policy = args.policy.as_ref().map(|path| PolicyFile::read(path, &current, output)).transpose()?;
+    let policy = args.policy.as_ref().map(|path| policy_file::read(path, &current, output)).transpose()?;
     let choice = Choice::of(args)?;
     let wanted = request::build(args, policy.as_ref(), &current, environment::key_variable)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

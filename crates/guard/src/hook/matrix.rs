@@ -47,40 +47,44 @@ impl Support {
 pub const RUNTIMES: &[RuntimeSupport] = &[
     RuntimeSupport {
         runtime: Runtime::Native,
-        mechanism: "in the same process",
-        before: Support::Available,
-        after: Support::Available,
-        limits: "not wired yet",
+        mechanism: "in the same process, for subagents as well",
+        before: Support::Honoured,
+        after: Support::Honoured,
+        limits: "pictures are not looked at; output that is too long to be shown is not looked at and not kept; `fullsend exec` and \
+                 `fullsend resume` have no hooks",
     },
     RuntimeSupport {
         runtime: Runtime::Claude,
-        mechanism: "`PreToolUse` and `PostToolUse` hooks in a settings file",
+        mechanism: "`PreToolUse`, `PostToolUse` and `PostToolUseFailure` hooks in the administrator's settings, which no other settings turn off",
         before: Support::Honoured,
         after: Support::Honoured,
-        limits: "the output of a failed tool (`PostToolUseFailure`) cannot be replaced, only recorded; a hook that gives no answer, \
-                 because it is late or was killed, counts as a yes",
+        limits: "output of a failed tool in which something is found is withheld as a whole, as a replacement of it never has the right \
+                 shape; tools that report later (`Monitor`, commands in the background) are off; a hook that gives no answer, because it is \
+                 late or was killed, counts as a yes",
     },
     RuntimeSupport {
         runtime: Runtime::OpenCode,
-        mechanism: "a plugin with `tool.execute.before` and `tool.execute.after`, which would have to call the hook",
-        before: Support::Available,
-        after: Support::Available,
-        limits: "not wired yet: there is no such plugin; tools of MCP servers have no mark in their names",
+        mechanism: "a plugin in the administrator's settings, which calls the hook in `tool.execute.before` and `tool.execute.after`",
+        before: Support::Honoured,
+        after: Support::Honoured,
+        limits: "what a tool says when it fails by itself, such as for a file that is not there, reaches no hook (a command that fails does); \
+                 tools of MCP servers have no mark in their names; a hook that gives no answer is a denial",
     },
     RuntimeSupport {
         runtime: Runtime::Codex,
-        mechanism: "`PreToolUse` and `PostToolUse` hooks, whose form was read from the program and not tried",
-        before: Support::Available,
-        after: Support::Available,
-        limits: "not wired yet; its replies know no replacement of output, and it takes those of `post-tool` for invalid; input to a \
-                 command that already runs (`write_stdin`) reaches no hook",
+        mechanism: "`PreToolUse` and `PostToolUse` hooks in the administrator's requirements; hooks from elsewhere do not count",
+        before: Support::Honoured,
+        after: Support::Honoured,
+        limits: "output in which something is found becomes the reason of a block, which the model sees in its place, and which scripts \
+                 of the model see as an error; commands that go on after an answer (`unified_exec`) are off; output of hosted tools \
+                 reaches no hook, so they are off; a hook that gives no answer counts as a yes",
     },
     RuntimeSupport {
         runtime: Runtime::Replay,
-        mechanism: "in the same process",
-        before: Support::Available,
-        after: Support::Available,
-        limits: "not wired yet",
+        mechanism: "in the same process, for subagents as well",
+        before: Support::Honoured,
+        after: Support::Honoured,
+        limits: "as `native`",
     },
 ];
 
@@ -94,7 +98,8 @@ pub const LIMITS: &[&str] = &[
     "A credential that is cut into several texts of one output is not recognised. A planted token is.",
     "Of MCP tools and tools that are not known, `command` and `cmd` are read as shell commands, and other members are not, unless \
      the tool has the name of a shell. A server can call its members what it likes.",
-    "A token in the output of a tool that failed reaches the model under Claude Code; the run should be ended for the finding.",
+    "A process of the agent's may write to what the runtime reports, as both are the same user in the sandbox. What a runtime says \
+     about itself (turns, cost, that all went well) is no proof; the exit code and the findings log are not in its reach.",
 ];
 
 /// A scan outside of hooks.

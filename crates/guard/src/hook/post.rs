@@ -48,7 +48,7 @@ pub(super) fn decide(hook: &Hook, mut call: Call) -> Decision {
     }
     match outcome.stop {
         Some(reason) => reply::stop(&reason, outcome.recorded),
-        None => reply::output(outcome.output, outcome.recorded),
+        None => reply::output(hook.config.runtime, outcome.output, outcome.recorded),
     }
 }
 

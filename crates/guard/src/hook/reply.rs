@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::hook::decision::{Decision, HookPhase, Recorded};
+use crate::hook::tool::Runtime;
 use crate::visible::visible;
 
 /// The exit code of a denial. With 1 some runtimes take the hook for broken and go on.
@@ -72,8 +73,34 @@ pub(super) struct Output {
     pub(super) metadata: Map<String, Value>,
 }
 
-/// Lets output pass, as it is or changed.
-pub(super) fn output(output: Output, recorded: Vec<Recorded>) -> Decision {
+/// Lets output pass, as it is or changed, in words that the runtime understands.
+pub(super) fn output(runtime: Runtime, output: Output, recorded: Vec<Recorded>) -> Decision {
+    match runtime {
+        Runtime::Codex => as_feedback(output, recorded),
+        Runtime::Native | Runtime::Claude | Runtime::OpenCode | Runtime::Replay => {
+            as_replacement(output, recorded)
+        }
+    }
+}
+
+/// For Codex, which shows the reason of a block to the model in place of the output, has no other replacement, and takes a
+/// reply with any member that it does not know for none.
+fn as_feedback(output: Output, recorded: Vec<Recorded>) -> Decision {
+    let replaced = match output.response.or(output.result) {
+        Some(Value::String(text)) => Some(text),
+        Some(other) => Some(other.to_string()),
+        None => None,
+    };
+    let reason = output.block.map(|reason| visible(&reason).into_owned());
+    let texts: Vec<String> = reason.into_iter().chain(replaced).collect();
+    if texts.is_empty() {
+        return Decision { recorded, ..Decision::default() };
+    }
+    let reply = json!({ "decision": "block", "reason": texts.join("\n") });
+    Decision { exit: 0, stdout: reply.to_string(), stderr: String::new(), recorded }
+}
+
+fn as_replacement(output: Output, recorded: Vec<Recorded>) -> Decision {
     let Output { block, result, response, metadata } = output;
     let mut reply = Map::new();
     if let Some(reason) = &block {

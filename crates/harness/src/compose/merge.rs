@@ -78,6 +78,7 @@ pub const MERGE_RULES: &[(&str, MergeRule)] = &[
     ("allowed_remote_resources", MergeRule::NotInherited),
     ("allow_runtime_fetch", MergeRule::NotInherited),
     ("max_runtime_fetches", MergeRule::NotInherited),
+    ("allow_repository_config", MergeRule::NotInherited),
     ("forge", MergeRule::PerKey),
     ("trigger", MergeRule::Replace),
 ];
@@ -116,6 +117,7 @@ pub fn merge(base: HarnessFile, child: HarnessFile) -> HarnessFile {
         allowed_remote_resources: _own_list_only,
         allow_runtime_fetch: _own_switch_only,
         max_runtime_fetches: _own_limit_only,
+        allow_repository_config: _own_names_only,
         forge,
         trigger,
     } = base;
@@ -152,6 +154,7 @@ pub fn merge(base: HarnessFile, child: HarnessFile) -> HarnessFile {
         allowed_remote_resources: child.allowed_remote_resources,
         allow_runtime_fetch: child.allow_runtime_fetch,
         max_runtime_fetches: child.max_runtime_fetches,
+        allow_repository_config: child.allow_repository_config,
         forge: both(forge, child.forge, merge_forge),
         trigger: text(trigger, child.trigger),
     }

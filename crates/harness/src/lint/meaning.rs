@@ -12,25 +12,6 @@ use crate::schema::HarnessFile;
 use crate::trigger;
 use crate::value::{BareName, EnvName};
 
-/// Variables that the runner sets in the sandbox itself.
-const RESERVED: &[&str] = &[
-    "PATH",
-    "HOME",
-    "SHELL",
-    "LD_PRELOAD",
-    "LD_LIBRARY_PATH",
-    "BASH_ENV",
-    "ENV",
-    "FULLSEND_FETCH_URL",
-    "FULLSEND_FETCH_TOKEN",
-    "FULLSEND_OUTPUT_DIR",
-    "FULLSEND_OUTPUT_SCHEMA",
-    "FULLSEND_OUTPUT_FILE",
-    "FULLSEND_TARGET_REPO_DIR",
-    "FULLSEND_ROLE",
-    "FULLSEND_SLUG",
-];
-
 pub(super) fn check(composition: &Composition, harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
     if !composition.incomplete {
         required(composition, harness, problems);
@@ -47,7 +28,22 @@ pub(super) fn check(composition: &Composition, harness: &HarnessFile, problems: 
     if let Some(flow) = &harness.flow {
         flow.check(problems);
     }
+    classifier(harness, problems);
     notices(harness, problems);
+}
+
+/// A switch that nothing acts on would leave its author believing that he is protected.
+fn classifier(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
+    let scanners = harness.security.as_ref().and_then(|security| security.host_scanners.as_ref());
+    let guard = scanners.and_then(|scanners| scanners.llm_guard.as_ref());
+    if let Some(switch) = guard.and_then(|guard| guard.enabled.as_ref()).filter(|switch| switch.value) {
+        let message =
+            "`security.host_scanners.llm_guard.enabled` is on, and this program has no such classifier";
+        let problem = Diagnostic::new(&rules::UNSUPPORTED, switch.at, message);
+        problems.push(
+            problem.with_help("set it to `false`; `context_injection` looks for injected instructions"),
+        );
+    }
 }
 
 fn required(composition: &Composition, harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
@@ -132,7 +128,7 @@ fn environment_names(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
     }
     for (name, value) in env.and_then(|env| env.sandbox.as_ref()).into_iter().flatten() {
         identifier(name, value, problems);
-        if RESERVED.contains(&name.as_str()) || crate::expand::DENIED.contains(&name.as_str()) {
+        if crate::expand::is_reserved(name) {
             let message = format!("`env.sandbox.{name}` cannot be set");
             problems.push(Diagnostic::new(&rules::RESERVED_VARIABLE, value.at, message));
         }
@@ -161,12 +157,5 @@ fn notices(harness: &HarnessFile, problems: &mut Vec<Diagnostic>) {
     for (_, value) in runner_envs.flatten().filter_map(IndexMap::first) {
         let problem = Diagnostic::new(&rules::DEPRECATED, value.at, "`runner_env` is deprecated");
         problems.push(problem.with_help("move the variables to `env: {runner: …}`"));
-    }
-    if let Some(name) = harness.api_servers.iter().flatten().find_map(|server| server.name.as_ref()) {
-        problems.push(Diagnostic::new(
-            &rules::NO_EFFECT,
-            name.at,
-            "`api_servers` are checked but not started",
-        ));
     }
 }

@@ -5,7 +5,8 @@ use indexmap::IndexMap;
 
 use crate::schema::{FlowRules, ForgeOverlays, Security, SkillEntry};
 use crate::value::{
-    AllowPrefix, Bounded, Effort, ExecutablePath, FeedbackMode, ModelName, ProviderSource, Resource,
+    AllowPrefix, Bounded, Effort, ExecutablePath, FeedbackMode, ModelName, ProviderSource, RepositoryConfig,
+    Resource,
     RoleName, SandboxSeconds, Slug, Template,
 };
 
@@ -82,6 +83,10 @@ record! {
         /// How many skills the agent may fetch while it runs. Needs `allow_runtime_fetch`. Never inherited.
         /// Default: 10.
         max_runtime_fetches: Located<Bounded<1, 1000>>,
+        /// Settings of agent runtimes that the target repository brings and that stay in the agent's copy of it, such as
+        /// `.mcp.json`. All others are kept from the agent: whoever can change the repository could start programs with
+        /// them. Never inherited.
+        allow_repository_config: Vec<Located<RepositoryConfig>>,
         /// Overlays per platform; the active platform's is applied on top of this harness.
         forge: ForgeOverlays,
         /// When the harness applies: a CEL expression over `event` that yields a boolean.

@@ -1,10 +1,10 @@
 //! Provider definitions and profiles.
 
-use fullsend_yaml::{Diagnostic, FromNode, Located, Node, Reader, Value, record};
+use fullsend_yaml::{Diagnostic, FromNode, Located, Location, Node, Reader, Value, record};
 use indexmap::IndexMap;
 
 use crate::rules;
-use crate::value::Slug;
+use crate::value::{Bounded, Slug};
 
 record! {
     /// A provider: credentials and settings that the sandbox's proxy attaches outside it.
@@ -20,11 +20,26 @@ record! {
     }
 }
 
-/// A profile; it belongs to the sandbox, and only its identifier matters here.
+/// A profile: the hosts that a provider stands for. Its other keys belong to other sandboxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     /// The identifier by which providers refer to it.
     pub id: Located<Slug>,
+    /// The hosts.
+    pub endpoints: Vec<ProfileEndpoint>,
+    /// Whether only some programs were meant to reach them.
+    pub binaries: Option<Location>,
+}
+
+/// A host of a profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileEndpoint {
+    /// `host` or `*.domain`.
+    pub host: Located<String>,
+    /// The port. Default: 443.
+    pub port: Option<Located<Bounded<1, 65535>>>,
+    /// Whether only reading was meant.
+    pub read_only: bool,
 }
 
 impl FromNode for Profile {
@@ -33,11 +48,31 @@ impl FromNode for Profile {
             reader.wrong_type(node, "a mapping (`key: value` lines)");
             return None;
         };
-        let Some(entry) = entries.iter().find(|entry| entry.key == "id") else {
+        let entry = |key: &str| entries.iter().find(|entry| entry.key == key);
+        let Some(id) = entry("id") else {
             let diagnostic = Diagnostic::new(&rules::MISSING_KEY, node.at, "the profile has no `id`");
             reader.report(diagnostic.with_help("add `id: <name>`"));
             return None;
         };
-        reader.at_key("id", |reader| FromNode::from_node(&entry.value, reader)).map(|id| Self { id })
+        let endpoints = entry("endpoints").and_then(|entry| reader.field(entry)).unwrap_or_default();
+        let binaries = entry("binaries").map(|entry| entry.value.at);
+        let id = reader.at_key("id", |reader| FromNode::from_node(&id.value, reader))?;
+        Some(Self { id, endpoints, binaries })
+    }
+}
+
+impl FromNode for ProfileEndpoint {
+    fn from_node(node: &Node<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+        let entries = reader.mapping(node)?;
+        let entry = |key: &str| entries.iter().find(|entry| entry.key == key);
+        let Some(host) = entry("host").and_then(|entry| reader.field(entry)) else {
+            let diagnostic = Diagnostic::new(&rules::MISSING_KEY, node.at, "the endpoint has no `host`");
+            reader.report(diagnostic.with_help("add `host: <name>`"));
+            return None;
+        };
+        let port = entry("port").and_then(|entry| reader.field(entry));
+        let access: Option<Located<String>> = entry("access").and_then(|entry| reader.field(entry));
+        let read_only = access.is_some_and(|access| matches!(access.as_str(), "ro" | "read" | "read-only"));
+        Some(Self { host, port, read_only })
     }
 }

@@ -115,6 +115,56 @@ choice! {
 }
 
 choice! {
+    /// A file or directory of a repository from which an agent runtime takes settings, tools or programs by itself.
+    RepositoryConfig {
+        /// Agents of other tools.
+        Agents = ".agents",
+        /// The definition of a plugin.
+        ClaudePlugin = ".claude-plugin",
+        /// Agent definitions.
+        ClaudeAgents = ".claude/agents",
+        /// Commands, which may run programs when they are read.
+        ClaudeCommands = ".claude/commands",
+        /// Programs that run around tool calls.
+        ClaudeHooks = ".claude/hooks",
+        /// Texts that replace the instructions of the runtime.
+        ClaudeOutputStyles = ".claude/output-styles",
+        /// Instructions for some files.
+        ClaudeRules = ".claude/rules",
+        /// Settings.
+        ClaudeSettings = ".claude/settings.json",
+        /// Settings of one checkout.
+        ClaudeLocalSettings = ".claude/settings.local.json",
+        /// Skills, which may run programs when they are read.
+        ClaudeSkills = ".claude/skills",
+        /// Everything of Codex.
+        Codex = ".codex",
+        /// Everything of Continue.
+        Continue = ".continue",
+        /// Everything of Cursor.
+        Cursor = ".cursor",
+        /// Everything of Gemini.
+        Gemini = ".gemini",
+        /// Everything of Goose.
+        Goose = ".goose",
+        /// Language servers.
+        Lsp = ".lsp.json",
+        /// Tool servers.
+        Mcp = ".mcp.json",
+        /// Everything of opencode.
+        OpenCode = ".opencode",
+        /// Everything of Roo.
+        Roo = ".roo",
+        /// Everything of Windsurf.
+        Windsurf = ".windsurf",
+        /// Settings of opencode.
+        OpenCodeJson = "opencode.json",
+        /// The same, with comments.
+        OpenCodeJsonc = "opencode.jsonc",
+    }
+}
+
+choice! {
     /// Whose REST interface a forge speaks.
     ForgeType { GitHub = "github", GitLab = "gitlab" }
 }

@@ -87,7 +87,6 @@ fn what_must_be_set_is_only_known_with_an_environment() {
     folder.write("v.sh", "");
     let notices = [
         "deprecated-key harness/code.yaml:3:17 `runner_env` is deprecated | move the variables to `env: {runner: …}`",
-        "no-effect harness/code.yaml:5:22 `api_servers` are checked but not started | keep it only if other software reads it",
         "invalid-value harness/code.yaml:5:63 the variable name must consist of letters, digits and `_`, not starting with a digit, not `1E` | use only letters, digits and `_`, not starting with a digit",
     ];
     assert_eq!(folder.lint(), notices);

@@ -50,6 +50,7 @@ fn rows() -> Vec<Row> {
         replaced("allowed_remote_resources", json!(["https://a.test/"]), json!(["https://b.test/"])),
         replaced("allow_runtime_fetch", json!(true), json!(false)),
         replaced("max_runtime_fetches", json!(5), json!(6)),
+        replaced("allow_repository_config", json!([".mcp.json"]), json!([".codex"])),
     ];
     rows.extend(combined_rows());
     rows
@@ -196,7 +197,7 @@ fn what_limits_an_agent_is_inherited_and_what_empowers_it_is_not() {
     folder.write(
         "harness/parent.yaml",
         "readonly_repo: true\ntrigger: event.ok\nallowed_remote_resources: [https://a.test/]\n\
-         allow_runtime_fetch: true\nmax_runtime_fetches: 7\n",
+         allow_runtime_fetch: true\nmax_runtime_fetches: 7\nallow_repository_config: [.mcp.json]\n",
     );
     folder.write("harness/code.yaml", "base: parent.yaml\n");
     assert_eq!(folder.resolved(), json!({"readonly_repo": true, "trigger": "event.ok"}));

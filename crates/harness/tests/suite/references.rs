@@ -34,7 +34,7 @@ fn full_harness() -> Value {
         "security": {
             "enabled": true, "fail_mode": "closed",
             "host_scanners": {"unicode_normalizer": true, "context_injection": true, "ssrf_validator": true, "secret_redactor": true,
-                "llm_guard": {"enabled": true, "threshold": 0.5, "match_type": "full"}},
+                "llm_guard": {"enabled": false, "threshold": 0.5, "match_type": "full"}},
             "sandbox_hooks": {"command_pretool": {"enabled": true, "fail_on": "critical"},
                 "tirith": {"enabled": true, "fail_on": "medium", "required": false}, "ssrf_pretool": true, "secret_redact_posttool": true,
                 "unicode_posttool": true, "context_suppress_posttool": true, "canary_pretool": true, "canary_posttool": true,
@@ -44,6 +44,7 @@ fn full_harness() -> Value {
         },
         "flow": full_flow(),
         "allowed_remote_resources": ["https://github.com/o/r/"], "allow_runtime_fetch": true, "max_runtime_fetches": 3,
+        "allow_repository_config": [".mcp.json", ".claude/skills"],
         "forge": {"github": overlay, "gitlab": {}, "jira": null},
         "trigger": "event.action == 'opened'",
     })
@@ -90,7 +91,7 @@ fn a_harness_with_every_key_is_accepted_by_reader_and_schema() {
         folder.lint_briefly().into_iter().map(|line| line.split(' ').next().unwrap().to_owned()).collect();
     assert_eq!(
         found,
-        ["no-effect", "deprecated-key", "deprecated-key"],
+        ["deprecated-key", "deprecated-key"],
         "only the notices of old keys: {:#?}",
         folder.lint()
     );

@@ -175,7 +175,12 @@ fn meaning_cases() -> Vec<Case> {
         lines("invalid-variable", "env: {runner: {A: '${'}}", "env: {runner: {A: '${B}'}}"),
         lines("reserved-variable", "env: {sandbox: {PATH: a}}", "env: {runner: {PATH: a}}"),
         lines("deprecated-key", "runner_env: {A: b}", "env: {runner: {A: b}}"),
-        lines("no-effect", "api_servers: [{name: a, script: s}]", "api_servers: []").beside("s", ""),
+        file("no-effect", "config.yaml", "repos: {}\n", "version: 1\n").beside("config.base.yaml", ""),
+        lines(
+            "unsupported",
+            "security: {host_scanners: {llm_guard: {enabled: true}}}",
+            "security: {host_scanners: {llm_guard: {enabled: false}}}",
+        ),
         lines("provider-undefined", "providers: [a]", "providers: [b]")
             .beside("providers/b.yaml", "name: b\ntype: t\n"),
     ]

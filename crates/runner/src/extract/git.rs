@@ -47,6 +47,19 @@ const ISOLATED: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
 ];
 
+/// Settings for every call of git. The operator named the repository, so it may belong to another user, as it does in
+/// containers of CI; what is asked of git starts nothing in it.
+pub(super) const SETTINGS: [&str; 8] = [
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.autocrlf=false",
+    "-c",
+    "safe.directory=*",
+];
+
 /// How long a question to git may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -191,7 +204,7 @@ pub(super) async fn ask(
     cancel: &Cancel,
 ) -> Option<String> {
     let env = isolated(path);
-    let mut all = vec!["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
+    let mut all = SETTINGS.to_vec();
     all.extend_from_slice(arguments);
     let program = Program::Command("git", &all);
     let script = Script { program, directory, env: &env, timeout: PATIENCE, cancel };

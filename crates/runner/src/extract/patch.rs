@@ -10,7 +10,7 @@ use std::time::Duration;
 use fullsend_runtimes::Cancel;
 use thiserror::Error;
 
-use super::git::{ask, isolated};
+use super::git::{SETTINGS, ask, isolated};
 use crate::script::{self, Program, Script};
 
 /// The largest patch that is kept.
@@ -83,8 +83,7 @@ async fn step(
     arguments: &[&str],
     cancel: &Cancel,
 ) -> Result<(), PatchError> {
-    let mut all =
-        vec!["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.autocrlf=false"];
+    let mut all = SETTINGS.to_vec();
     all.extend_from_slice(arguments);
     let script = Script { program: Program::Command("git", &all), directory, env, timeout: PATIENCE, cancel };
     let failed = |what: String| PatchError::Git(what);

@@ -3,7 +3,7 @@
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use fullsend_guard::FailMode;
-use fullsend_testkit::TestFile;
+use fullsend_testkit::{Reply, TestFile};
 use serde_json::json;
 
 use super::fetch_place::{CONFIG_DIR, FetchPlace, SKILL, Wishes, refusal, run, tree};
@@ -153,6 +153,11 @@ fn the_forge_and_the_pin_are_not_believed() {
     assert_eq!(refusal(run(fetcher.fetch(&wrong))), (422, "integrity check failed".to_owned()));
     let missing = good.replace("skills/review", "skills/nowhere");
     assert_eq!(refusal(run(fetcher.fetch(&missing))), (502, "failed to fetch skill directory".to_owned()));
+    let commit = place.repository("empty", &files);
+    let pin = "1".repeat(64);
+    let empty = format!("https://gitlab.com/acme/empty/-/tree/{commit}/skills/empty#sha256={pin}");
+    place.forge.interject(0, 1, Reply::ok("[]"));
+    assert_eq!(refusal(run(fetcher.fetch(&empty))), (422, "skill directory contains no files".to_owned()));
     place.forge.change_file(SKILL.as_bytes(), "Changed.\n");
     assert_eq!(refusal(run(fetcher.fetch(&good))).0, 502);
     let bare = place.skill("bare", &[("README.md", "No skill.\n")]);

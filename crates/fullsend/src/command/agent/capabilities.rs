@@ -1,10 +1,11 @@
 //! What this build of the agent can do, for programs that drive it.
 
 use clap::CommandFactory as _;
+use fullsend_agent::scene::TOOLS;
 use fullsend_agent::subagent::Profile;
 use serde_json::{Value, json};
 
-use crate::cli::{Cli, TOOLS};
+use crate::cli::Cli;
 
 /// The document. Looks at nothing but the program itself.
 pub(super) fn document() -> Value {

@@ -4,25 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use fullsend_agent::scene::ChosenModel;
 use fullsend_fetch::get::ExtraRoots;
 use fullsend_model::gateway::{ApiKey, Auth};
-use fullsend_model::{Cost, Gateway, GatewayConfig, ModelClient, Replay};
+use fullsend_model::{Cost, Gateway, GatewayConfig, Replay};
 
 use crate::cli::ModelArgs;
 use crate::environment;
 use crate::output::Advice;
-
-/// The model that a run asks, and what is on record about it.
-#[derive(Debug)]
-pub(super) struct ChosenModel {
-    pub(super) client: Arc<dyn ModelClient>,
-    /// Its name, as the gateway knows it.
-    pub(super) name: String,
-    /// Where it is asked.
-    pub(super) url: String,
-    /// How: `bearer`, `none`, or `replay`.
-    pub(super) auth: &'static str,
-}
 
 /// What a model is chosen by: options first, then the environment, then what is on record of a run that goes on.
 #[derive(Debug, Default)]

@@ -2,16 +2,13 @@
 
 mod canary;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Result, ensure};
-use fullsend_guard::Severity;
-use fullsend_guard::hook::{
-    AllowlistCheck, CanaryCheck, Checks, CommandCheck, HookConfig, SsrfCheck, TirithCheck,
-};
-use fullsend_harness::schema::{CommandHook, HarnessFile, SandboxHooks, Security, Tirith, ToolAllowlist};
-use fullsend_harness::value::TirithLevel;
+use anyhow::Result;
+use fullsend_guard::hook::{Checks, HookConfig};
+use fullsend_harness::schema::{HarnessFile, Security};
 use fullsend_harness::{Library, path};
+use fullsend_runner::security::{HookInput, SecurityError, canary_plan, hook_checks};
 use fullsend_yaml::{Diagnostic, Located};
 
 use crate::cli::HookConfigArgs;
@@ -73,93 +70,21 @@ fn tools(library: &mut Library, harness: &HarnessFile, problems: &mut Vec<Diagno
     listed.filter(|tool| !tool.is_empty() && !refused.contains(tool)).collect()
 }
 
-/// What a `security` block asks for. Every key is named here, so that none can be read and forgotten.
+/// What a `security` block asks for.
 fn checks(
     security: &Security,
     args: &HookConfigArgs,
     tools: Vec<String>,
     output: &mut Output,
 ) -> Result<Checks> {
-    let hooks = security.sandbox_hooks.clone().unwrap_or_default();
-    let SandboxHooks {
-        command_pretool,
-        tirith: tirith_hook,
-        ssrf_pretool,
-        secret_redact_posttool,
-        unicode_posttool,
-        context_suppress_posttool,
-        canary_pretool,
-        canary_posttool,
-        tool_allowlist_pretool,
-    } = hooks;
-    let on = is_on(security.enabled.as_ref());
-    let canary = on && security.canary.as_ref().is_none_or(|canary| is_on(canary.enabled.as_ref()));
-    let (pre, post) = (canary && is_on(canary_pretool.as_ref()), canary && is_on(canary_posttool.as_ref()));
-    let places = security.canary.clone().unwrap_or_default();
-    let tokens =
-        if pre || post { canary::tokens(&places, args.canary_file.as_deref(), output)? } else { Vec::new() };
-    Ok(Checks {
-        command: command(command_pretool.unwrap_or_default(), on),
-        tirith: ask_tirith(tirith_hook.unwrap_or_default(), on, args.tirith.as_deref())?,
-        ssrf: SsrfCheck { enabled: on && is_on(ssrf_pretool.as_ref()), ..SsrfCheck::default() },
-        canary: CanaryCheck { pre, post, tokens },
-        tool_allowlist: allowlist(tool_allowlist_pretool.unwrap_or_default(), on, tools)?,
-        suppress: on && is_on(context_suppress_posttool.as_ref()),
-        unicode: on && is_on(unicode_posttool.as_ref()),
-        secrets: on && is_on(secret_redact_posttool.as_ref()),
+    let tokens = canary::tokens(&canary_plan(security), args.canary_file.as_deref(), output)?;
+    let checks = hook_checks(security, HookInput { tools, tirith: args.tirith.as_deref(), tokens });
+    checks.map_err(|error| {
+        let help = match &error {
+            SecurityError::NoTirith => "name it with `--tirith /path/to/tirith`",
+            SecurityError::NoTools => "add `tools:` to the agent definition, or switch the list off",
+            _ => "correct the `security` block",
+        };
+        Advice::new(error.to_string(), help).into()
     })
-}
-
-/// What is not said is on.
-fn is_on(flag: Option<&Located<bool>>) -> bool {
-    flag.is_none_or(|flag| flag.value)
-}
-
-fn severity(level: Option<&Located<TirithLevel>>) -> Severity {
-    match level.map(|level| level.value) {
-        Some(TirithLevel::Critical) => Severity::Critical,
-        Some(TirithLevel::High) | None => Severity::High,
-        Some(TirithLevel::Medium) => Severity::Medium,
-    }
-}
-
-fn command(CommandHook { enabled, fail_on }: CommandHook, on: bool) -> CommandCheck {
-    CommandCheck { enabled: on && is_on(enabled.as_ref()), fail_on: severity(fail_on.as_ref()) }
-}
-
-/// Tirith is asked where the caller knows it to be.
-fn ask_tirith(hook: Tirith, on: bool, program: Option<&Path>) -> Result<TirithCheck> {
-    let Tirith { enabled, fail_on, required } = hook;
-    let wanted = on && is_on(enabled.as_ref());
-    let required = required.is_some_and(|required| required.value);
-    ensure!(
-        !(wanted && required) || program.is_some(),
-        Advice::new(
-            "the harness requires tirith, and it is not said where the program is",
-            "name it with `--tirith /path/to/tirith`",
-        )
-    );
-    let program: Option<PathBuf> = program.map(Path::to_owned);
-    Ok(TirithCheck {
-        enabled: wanted && program.is_some(),
-        program,
-        fail_on: severity(fail_on.as_ref()),
-        required,
-    })
-}
-
-fn allowlist(
-    ToolAllowlist { enabled }: ToolAllowlist,
-    on: bool,
-    tools: Vec<String>,
-) -> Result<AllowlistCheck> {
-    let enabled = on && enabled.is_some_and(|enabled| enabled.value);
-    ensure!(
-        !enabled || !tools.is_empty(),
-        Advice::new(
-            "`tool_allowlist_pretool` is enabled, and the agent definition lists no tools",
-            "add `tools:` to the agent definition, or switch the list off",
-        )
-    );
-    Ok(AllowlistCheck { enabled, tools: if enabled { tools } else { Vec::new() } })
 }

@@ -11,10 +11,10 @@ use fullsend_sandbox::{
     ResourceLimits, SandboxSpec, Secret, WriteMode,
 };
 
-use super::policy_file::PolicyFile;
 use crate::cli::{BackendName, EgressArgs, FileArgs, LimitArgs, SandboxExecArgs};
 use crate::environment;
 use crate::output::Advice;
+use fullsend_runner::policy_file::PolicyFile;
 
 /// A sandbox and the command for it.
 #[derive(Debug)]

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use fullsend_harness::schema::{EndpointEntry, SandboxPolicy};
 use fullsend_sandbox::egress::{CompiledPolicy, check_endpoint};
 use fullsend_sandbox::policy::PolicyList;

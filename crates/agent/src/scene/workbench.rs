@@ -1,26 +1,24 @@
 //! The tools of a run and of its subagents: made in one place, so that both have the same.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Result;
-use fullsend_agent::browser::{Browser, Lease};
-use fullsend_agent::execution::Execution;
-use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
-use fullsend_agent::sources::Sources;
-use fullsend_agent::store::RunStore;
-use fullsend_agent::subagent::{Outfitter, Unequipped};
-use fullsend_agent::tool::Tool;
-use fullsend_agent::toolbox::Toolbox;
-use fullsend_agent::tools::{
-    Bash, BashLimits, LoadSkill, ReadSkillResource, SkillScript, SkillSet, WebFetch,
-};
-use fullsend_agent::wiring::SharedDirectory;
-use fullsend_agent::workspace::{CurrentDir, Workspace};
-use fullsend_fetch::get::ExtraRoots;
 use fullsend_fetch::get::visit::{PlainHttp, VisitRules, Visitor};
+use fullsend_fetch::get::{ExtraRoots, RulesError};
 
-use crate::cli::TOOLS;
-use crate::environment;
+use super::wanted::TOOLS;
+use crate::browser::{Browser, Lease};
+use crate::execution::{Execution, Nowhere, Spill};
+use crate::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
+use crate::schema::SchemaError;
+use crate::sources::Sources;
+use crate::store::RunStore;
+use crate::subagent::{Outfitter, Unequipped};
+use crate::tool::Tool;
+use crate::toolbox::Toolbox;
+use crate::tools::{Bash, BashLimits, LoadSkill, ReadSkillResource, SkillScript, SkillSet, WebFetch};
+use crate::wiring::SharedDirectory;
+use crate::workspace::{CurrentDir, Workspace};
 
 /// What all tools of a run and of its subagents share.
 #[derive(Debug)]
@@ -31,6 +29,10 @@ pub(super) struct Workbench {
     pub(super) sources: Arc<Sources>,
     /// The browser that subagents may drive.
     pub(super) lease: Option<Lease>,
+    /// Files with certificates of more authorities.
+    pub(super) extra_roots: Vec<PathBuf>,
+    /// Whether results are looked at before they are kept. What is too long to be shown is not, so it is not kept either.
+    pub(super) checked: bool,
 }
 
 impl Workbench {
@@ -44,7 +46,7 @@ impl Workbench {
             Arc::new(Bash::new(
                 self.execution.clone(),
                 place,
-                artifacts.clone(),
+                self.spill(store),
                 BashLimits::default(),
                 sources(),
             )),
@@ -58,18 +60,14 @@ impl Workbench {
     }
 
     /// Pages of the web.
-    pub(super) fn web_fetch(&self, store: &RunStore) -> Result<Arc<dyn Tool>> {
+    pub(super) fn web_fetch(&self, store: &RunStore) -> Result<Arc<dyn Tool>, RulesError> {
         // Pages of the web are what it is for, also those without TLS; what they say is not trusted either way.
         let rules = VisitRules {
             plain_http: PlainHttp::Allowed,
-            extra_roots: environment::extra_roots().into_iter().map(ExtraRoots::File).collect(),
+            extra_roots: self.extra_roots.iter().cloned().map(ExtraRoots::File).collect(),
             ..VisitRules::default()
         };
-        Ok(Arc::new(WebFetch::new(
-            Visitor::new(rules)?,
-            Arc::new(store.artifacts().clone()),
-            self.sources.clone(),
-        )))
+        Ok(Arc::new(WebFetch::new(Visitor::new(rules)?, self.spill(store), self.sources.clone())))
     }
 
     /// What makes no sense without skills.
@@ -79,11 +77,10 @@ impl Workbench {
         current: &CurrentDir,
         skills: &Arc<SkillSet>,
     ) -> [Arc<dyn Tool>; 3] {
-        let artifacts = Arc::new(store.artifacts().clone());
         let scripts = SkillScript::new(
             self.execution.clone(),
             self.place(current),
-            artifacts,
+            self.spill(store),
             skills.clone(),
             self.sources.clone(),
         );
@@ -92,6 +89,11 @@ impl Workbench {
             Arc::new(ReadSkillResource::new(skills.clone())),
             Arc::new(scripts),
         ]
+    }
+
+    /// Where output goes as it came.
+    fn spill(&self, store: &RunStore) -> Arc<dyn Spill> {
+        if self.checked { Arc::new(Nowhere) } else { Arc::new(store.artifacts().clone()) }
     }
 
     fn place(&self, current: &CurrentDir) -> Arc<SharedDirectory> {
@@ -120,7 +122,10 @@ impl Outfitter for Workbench {
 
 /// Puts tools together. Those that are not offered, and those that are not there, are known by name, so that asking for one
 /// can be refused for what it is.
-pub(super) fn offer(tools: Vec<Arc<dyn Tool>>, is_offered: impl Fn(&str) -> bool) -> Result<Toolbox> {
+pub(super) fn offer(
+    tools: Vec<Arc<dyn Tool>>,
+    is_offered: impl Fn(&str) -> bool,
+) -> Result<Toolbox, SchemaError> {
     let mut toolbox = Toolbox::default();
     for name in TOOLS.into_iter().filter(|name| !tools.iter().any(|tool| tool.spec().name == *name)) {
         toolbox.forbid(name);

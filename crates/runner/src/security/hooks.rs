@@ -1,0 +1,83 @@
+//! From the `security` block to the checks of tool hooks.
+
+use std::path::{Path, PathBuf};
+
+use fullsend_guard::Severity;
+use fullsend_guard::hook::{AllowlistCheck, CanaryCheck, Checks, CommandCheck, SsrfCheck, TirithCheck};
+use fullsend_harness::schema::{CommandHook, SandboxHooks, Security, Tirith, ToolAllowlist};
+use fullsend_harness::value::TirithLevel;
+use fullsend_yaml::Located;
+
+use super::{SecurityError, canary_plan, is_on};
+
+/// What the block itself does not say.
+#[derive(Clone, Debug, Default)]
+pub struct HookInput<'a> {
+    /// The tools that the agent definition lists, by name.
+    pub tools: Vec<String>,
+    /// Where tirith is.
+    pub tirith: Option<&'a Path>,
+    /// Canary tokens to look for.
+    pub tokens: Vec<String>,
+}
+
+/// What a `security` block asks hooks to check. Every key is named here, so that none can be read and forgotten.
+pub fn hook_checks(security: &Security, input: HookInput<'_>) -> Result<Checks, SecurityError> {
+    let canary = canary_plan(security);
+    let SandboxHooks {
+        command_pretool,
+        tirith,
+        ssrf_pretool,
+        secret_redact_posttool,
+        unicode_posttool,
+        context_suppress_posttool,
+        canary_pretool: _planned,
+        canary_posttool: _planned_too,
+        tool_allowlist_pretool,
+    } = security.sandbox_hooks.clone().unwrap_or_default();
+    let on = is_on(security.enabled.as_ref());
+    let tokens = if canary.is_searched() { input.tokens } else { Vec::new() };
+    Ok(Checks {
+        command: command(command_pretool.unwrap_or_default(), on),
+        tirith: ask_tirith(tirith.unwrap_or_default(), on, input.tirith)?,
+        ssrf: SsrfCheck { enabled: on && is_on(ssrf_pretool.as_ref()), ..SsrfCheck::default() },
+        canary: CanaryCheck { pre: canary.pre, post: canary.post, tokens },
+        tool_allowlist: allowlist(tool_allowlist_pretool.unwrap_or_default(), on, input.tools)?,
+        suppress: on && is_on(context_suppress_posttool.as_ref()),
+        unicode: on && is_on(unicode_posttool.as_ref()),
+        secrets: on && is_on(secret_redact_posttool.as_ref()),
+    })
+}
+
+fn severity(level: Option<&Located<TirithLevel>>) -> Severity {
+    match level.map(|level| level.value) {
+        Some(TirithLevel::Critical) => Severity::Critical,
+        Some(TirithLevel::High) | None => Severity::High,
+        Some(TirithLevel::Medium) => Severity::Medium,
+    }
+}
+
+fn command(CommandHook { enabled, fail_on }: CommandHook, on: bool) -> CommandCheck {
+    CommandCheck { enabled: on && is_on(enabled.as_ref()), fail_on: severity(fail_on.as_ref()) }
+}
+
+/// Tirith is asked where the caller knows it to be.
+fn ask_tirith(hook: Tirith, on: bool, program: Option<&Path>) -> Result<TirithCheck, SecurityError> {
+    let Tirith { enabled, fail_on, required } = hook;
+    let wanted = on && is_on(enabled.as_ref());
+    let required = required.is_some_and(|required| required.value);
+    if wanted && required && program.is_none() {
+        return Err(SecurityError::NoTirith);
+    }
+    let program: Option<PathBuf> = program.map(Path::to_owned);
+    let fail_on = severity(fail_on.as_ref());
+    Ok(TirithCheck { enabled: wanted && program.is_some(), program, fail_on, required })
+}
+
+fn allowlist(hook: ToolAllowlist, on: bool, tools: Vec<String>) -> Result<AllowlistCheck, SecurityError> {
+    let enabled = on && hook.enabled.is_some_and(|enabled| enabled.value);
+    if enabled && tools.is_empty() {
+        return Err(SecurityError::NoTools);
+    }
+    Ok(AllowlistCheck { enabled, tools: if enabled { tools } else { Vec::new() } })
+}
