@@ -158,6 +158,7 @@ fn output(context: &ToolCallContext<'_>, action: &str, told: Told) -> ToolOutput
     ToolOutput {
         record,
         model_view: None,
+        withheld: false,
         // A page is nobody's word, and so is what it makes a browser say.
         label: Label::untrusted(),
         images: Vec::new(),

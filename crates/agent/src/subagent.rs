@@ -20,6 +20,7 @@ use fullsend_flow::{Argument, Call, Deed, Destination, GrantLedger, Label, Polic
 use fullsend_model::ModelClient;
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::outcome::text_of;
 pub use self::profile::Profile;
 use self::task::{MOST_TURNS, Task};
 use crate::budget::Budget;

@@ -113,6 +113,8 @@ pub struct ToolOutput {
     pub record: Value,
     /// What the model sees, where that is less than the record.
     pub model_view: Option<Value>,
+    /// Whether the model gets a handle of it, also where its label would let it be seen: it would tell more than was agreed.
+    pub withheld: bool,
     /// Where the result came from.
     pub label: Label,
     /// Pictures for the model.

@@ -287,6 +287,7 @@ fn not_done(record: Value, kind: &str, detail: &str) -> ToolOutput {
     ToolOutput {
         record,
         model_view: None,
+        withheld: false,
         label: Label::bottom(),
         images: Vec::new(),
         failure: Some(ToolFailure { kind: kind.to_owned(), detail: detail.to_owned(), exit_code: None }),

@@ -55,14 +55,18 @@ impl Engine<'_> {
         // A result is made of what was asked and of what was found.
         let own = hidden.as_ref().map_or_else(|| output.label.clone(), |hidden| output.label.join(hidden));
         let label = basis.label.join(&own);
-        let seen = if reveals { Seen::Shown } else { self.keeper.see(spec.deed, &basis.label, &own) };
+        let seen = match self.keeper.see(spec.deed, &basis.label, &own) {
+            _ if reveals => Seen::Shown,
+            Seen::Shown if output.withheld => Seen::Withheld,
+            seen @ (Seen::Shown | Seen::Warned(_) | Seen::Hidden(_) | Seen::Withheld) => seen,
+        };
         if hidden.is_some() {
             // What a person sees goes to logs, where what a handle stands for has no place.
             output.shown = Shown { line: format!("{} with a hidden value", spec.name), diff: None };
         }
         (self.watch)(Event::CallEnded { call, shown: &output.shown, done: !failed });
         let kept = Kept { call, tool: spec.name, output_id: &output_id, artifact: &artifact };
-        if let Seen::Hidden(_) = seen {
+        if let Seen::Hidden(_) | Seen::Withheld = seen {
             self.answer_hidden(turn, &kept, &output.record, seen, &label, basis)?;
         } else {
             if seen != Seen::Shown {

@@ -23,7 +23,8 @@ pub struct SubagentRun {
     /// Why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal_reason: Option<TerminalReason>,
-    /// What became of the value that it was to return: `valid`, `invalid` or `withheld`.
+    /// What became of the value that it was to return: `valid`, `invalid`, `child-reported-failure`, or `withheld` where the run
+    /// that asked has got a handle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_return: Option<String>,
     /// How often its model was asked.

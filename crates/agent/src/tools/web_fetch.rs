@@ -178,6 +178,7 @@ impl WebFetch {
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
+            withheld: false,
             label,
             images: Vec::new(),
             failure,
