@@ -229,7 +229,7 @@ impl Sources {
         }
     }
 
-    /// What has to be on record, without the first `seen` rows. Each loop that shares this keeps its own count.
+    /// What has to be on record, without the first `seen` rows. Each record that it goes to keeps its own count.
     pub fn rows_after(&self, seen: usize) -> Vec<Row> {
         self.known().log_after(seen).iter().cloned().map(Row::Provenance).collect()
     }

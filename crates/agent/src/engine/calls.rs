@@ -116,7 +116,7 @@ impl Engine<'_> {
             self.parts.sources.before(one.tool.spec(), &one.input, &current, &one.label);
         }
         // What a call may do to files is on record before it is made.
-        self.keep_sources()?;
+        self.parts.store.keep_sources(&self.parts.sources)?;
         let left = self.parts.budget.time_left();
         let run = |one: &mut Ready<'_>| {
             let settled = one.settled.take();

@@ -43,7 +43,7 @@ impl Engine<'_> {
             self.parts.store.write_output(&output_id, spec.name, &output.record).map_err(ToolFault::from)?;
         let artifact = self.parts.store.artifacts().relative(&artifact);
         let failed = made.late || output.failure.is_some();
-        self.keep_sources()?;
+        self.parts.store.keep_sources(&self.parts.sources)?;
         for row in &mut output.rows {
             flow::conceal(row, &texts);
             self.parts.store.append(row)?;

@@ -84,6 +84,7 @@ impl Delegate {
         let parent = &self.parent;
         let current_dir = CurrentDir::new(parent.current_dir.get());
         let store = RunStore::create(&parent.artifact_root, run_id, settings, parent.recorder.clock())?;
+        let store = store.reporting_to(parent.recorder.clone());
         store.write_artifact(MANIFEST, manifest)?;
         let toolbox = parent.outfitter.toolbox(task.profile.tools(), &store, &current_dir)?;
         let parts = RunParts {
