@@ -27,6 +27,7 @@ pub use self::record::FlowRecord;
 pub use self::state::{FlowState, Handle};
 use crate::gate::{self, FlowMode, PromptRole, Verdict};
 use crate::sources::Sources;
+use crate::subagent::Profile;
 use crate::tool::ToolSpec;
 
 /// What the calls of one answer were made of: all that the model had seen when it gave it. Siblings share it.
@@ -63,12 +64,20 @@ pub(crate) struct Judgement {
     pub(crate) flow: Option<FlowRecord>,
     /// What the model reads where the call may not be made.
     pub(crate) told: Option<Value>,
+    /// The profile of the child that is asked for.
+    pub(crate) profile: Option<Profile>,
 }
 
 impl Judgement {
     /// About a call that is none, or that the run may not make whatever it says.
     pub(crate) fn refused(reason: &str) -> Self {
-        Self { verdict: Verdict::Denied, reasons: vec![reason.to_owned()], flow: None, told: None }
+        Self {
+            verdict: Verdict::Denied,
+            reasons: vec![reason.to_owned()],
+            flow: None,
+            told: None,
+            profile: None,
+        }
     }
 }
 
@@ -112,6 +121,7 @@ impl Gatekeeper {
             reasons: vec![authorisation.reason],
             flow: None,
             told: None,
+            profile: None,
         };
         if authorisation.verdict == Verdict::Denied {
             judgement.told = Some(denial::needs_command(spec.name));

@@ -65,6 +65,8 @@ pub struct ToolSpec {
 /// One call.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolCallContext<'a> {
+    /// The gateway's name for the call.
+    pub call_id: &'a str,
     /// The number of this output: `<run>:<tool>:<sequence>`.
     pub output_id: &'a str,
     /// Arguments that satisfy the schema.

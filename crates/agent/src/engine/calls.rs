@@ -122,13 +122,18 @@ impl Engine<'_> {
             let settled = one.settled.take();
             let (tool, input, output_id) =
                 (one.tool.clone(), std::mem::take(&mut one.input), one.output_id.clone());
-            let label = one.label.clone();
+            let (label, call_id) = (one.label.clone(), one.call.id.clone());
             async move {
                 if let Some(output) = settled {
                     return Made { result: Ok(output), took_ms: 0, late: false };
                 }
                 let start = Instant::now();
-                let context = ToolCallContext { output_id: &output_id, input: &input, label: &label };
+                let context = ToolCallContext {
+                    call_id: &call_id,
+                    output_id: &output_id,
+                    input: &input,
+                    label: &label,
+                };
                 let result = tokio::time::timeout(left, tool.call(context)).await;
                 let took_ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
                 match result {
@@ -165,7 +170,11 @@ impl Engine<'_> {
         let (name, effect) = (tool.spec().name, tool.spec().effect);
         let named = self.keeper.named(name, &input, &self.labels);
         let now = self.parts.store.clock().now();
-        let judgement = self.keeper.judge(tool.spec(), &input, &named, basis, now);
+        let mut judgement = self.keeper.judge(tool.spec(), &input, &named, basis, now);
+        if let Some(profile) = crate::subagent::profile_of(name, &input) {
+            judgement.reasons.push("subagent_profile_allowed".to_owned());
+            judgement.profile = Some(profile);
+        }
         let summary = crate::summary::of(name, &input);
         self.record_decision(call, name, Some(effect), &judgement, Some(summary.clone()))?;
         if judgement.verdict == Verdict::Denied {

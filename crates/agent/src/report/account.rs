@@ -38,6 +38,8 @@ pub(super) struct Account<'a> {
     attempts: Vec<Value>,
     /// The runs that this one started, each as it stands.
     pub(super) subagents: Vec<&'a SubagentRun>,
+    /// What a runtime that follows labels was told of commands.
+    pub(super) invocation_contexts: Vec<&'a Map<String, Value>>,
     activities: Activities<'a>,
     timeline: Timeline<'a>,
     /// The decisions that wait for the call they are about, by the name of the call.
@@ -92,6 +94,7 @@ impl<'a> Account<'a> {
             usages: Vec::new(),
             attempts: Vec::new(),
             subagents: Vec::new(),
+            invocation_contexts: Vec::new(),
             activities: Activities::new(run_id),
             timeline: Timeline::default(),
             undecided: HashMap::new(),
@@ -141,6 +144,7 @@ impl<'a> Account<'a> {
             }
             Row::Cwd { path } => self.current_dir = path,
             Row::PolicySnapshot { snapshot } => self.snapshot = Some(snapshot),
+            Row::InvocationContext { context } => self.invocation_contexts.push(context),
             Row::Subagent(run) => {
                 match self.subagents.iter_mut().find(|one| one.child_run_id == run.child_run_id) {
                     Some(known) => *known = run,

@@ -169,7 +169,7 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 23] = [
     "started",
     "resumed",
     "label",
@@ -189,7 +189,9 @@ const KINDS: [&str; 21] = [
     "skill_read",
     "skill_executed",
     "subagent",
+    "policy_snapshot",
     "provenance",
+    "invocation_context",
     "ended",
 ];
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fullsend_guard::Clock;
+use serde_json::{Map, Value};
 
 use super::error::StoreError;
 use super::journal::Journal;
@@ -27,6 +28,13 @@ impl Recorder {
     /// Writes down how a run stands. When this fails, what is announced must not happen.
     pub fn subagent(&self, run: &SubagentRun) -> Result<(), StoreError> {
         let row = Row::Subagent(Box::new(run.clone()));
+        lock(&self.journal).append(&time::now(&*self.clock), &row)?;
+        Ok(())
+    }
+
+    /// Writes down what a runtime is about to be told of a command. When this fails, the command must not run.
+    pub(crate) fn invocation_context(&self, context: &Map<String, Value>) -> Result<(), StoreError> {
+        let row = Row::InvocationContext { context: context.clone() };
         lock(&self.journal).append(&time::now(&*self.clock), &row)?;
         Ok(())
     }

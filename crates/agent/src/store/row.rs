@@ -139,6 +139,11 @@ pub enum Row {
     Subagent(Box<SubagentRun>),
     /// Something about where the content of files comes from.
     Provenance(Provenance),
+    /// A runtime that follows labels is about to be told of a command; an entry of `cfcInvocationContexts`.
+    InvocationContext {
+        /// The entry: sizes, digests and labels.
+        context: Map<String, Value>,
+    },
     /// The run is over, until somebody resumes it.
     Ended(Ending),
 }

@@ -16,6 +16,9 @@ pub struct SubagentRun {
     pub profile: String,
     /// How it stands.
     pub status: SubagentStatus,
+    /// The gateway's name for the call that it was started by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_tool_call_id: Option<String>,
     /// The number of the output that it was started for.
     pub output_id: String,
     /// The model that answers in it.

@@ -40,7 +40,7 @@ impl World {
         let output_id = format!("run-1:web_fetch:{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let label = Label::bottom();
         let input = input.as_object().unwrap();
-        let context = ToolCallContext { output_id: &output_id, input, label: &label };
+        let context = ToolCallContext { call_id: "call", output_id: &output_id, input, label: &label };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(self.tool.call(context)).unwrap()
     }

@@ -90,6 +90,15 @@ fn a_task_is_done_in_a_run_of_its_own() {
     let report = document(&parent, "run-report.json");
     let reference = &report["subagentRuns"][0];
     assert_eq!((&reference["status"], &reference["profile"]), (&json!("completed"), &json!("default")));
+    let decision = &report["policyDecisions"][0];
+    assert_eq!(reference["parentToolCallId"], decision["toolCallId"]);
+    assert_eq!(decision["subagentProfile"], "default");
+    assert!(decision["reasonCodes"].to_string().contains("\"subagent_profile_allowed\""), "{decision}");
+    assert_eq!(document(&parent, "run-state.json")["subagentRuns"][0], *reference);
+    assert_eq!(
+        document(child, "subagent-run-manifest.json")["parentToolCallId"],
+        reference["parentToolCallId"]
+    );
     assert_eq!(document(&parent, "run-state.json")["currentDir"], "/workspace", "the child has its own");
     let kinds: Vec<Value> = rows(&parent)
         .into_iter()
@@ -127,6 +136,18 @@ fn arguments_that_cannot_be_used_are_told_and_start_nothing() {
         assert_eq!(told["field"], **field, "{arguments}: {told}");
     }
     assert_eq!(told.len(), wrong.len());
+    let decisions = document(&place.run(), "policy-trace.json")["decisions"].as_array().unwrap().clone();
+    for ((arguments, field), decision) in wrong.iter().zip(&decisions) {
+        let codes = decision["reasonCodes"].to_string();
+        assert_eq!(
+            codes.contains("subagent_profile_not_allowed"),
+            *field == "/profile",
+            "{arguments}: {codes}"
+        );
+        // A name that is no profile is the model's word.
+        let known = arguments.get("profile").filter(|profile| *profile == "web_fetch");
+        assert_eq!(decision.get("subagentProfile"), known, "{arguments}: {decision}");
+    }
     assert_eq!(told[0]["expected"], "a non-empty string");
 }
 
