@@ -251,6 +251,7 @@ impl Scene {
             workspace: self.workspace.clone(),
             execution: execution.clone(),
             sources: self.sources.clone(),
+            mode: self.settings.flow_mode,
             lease: self.wanted.lease.clone(),
         };
         let mut tools = bench.tools(store, &current_dir);

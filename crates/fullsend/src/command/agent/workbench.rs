@@ -6,6 +6,7 @@ use anyhow::Result;
 use fullsend_agent::browser::{Browser, Lease};
 use fullsend_agent::execution::Execution;
 use fullsend_agent::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
+use fullsend_agent::gate::FlowMode;
 use fullsend_agent::sources::Sources;
 use fullsend_agent::store::RunStore;
 use fullsend_agent::subagent::{Outfitter, Unequipped};
@@ -29,6 +30,8 @@ pub(super) struct Workbench {
     pub(super) execution: Execution,
     /// Where values come from: one for all, so that what one has written is known to the others.
     pub(super) sources: Arc<Sources>,
+    /// How strictly flows are judged.
+    pub(super) mode: FlowMode,
     /// The browser that subagents may drive.
     pub(super) lease: Option<Lease>,
 }
@@ -69,6 +72,7 @@ impl Workbench {
             Visitor::new(rules)?,
             Arc::new(store.artifacts().clone()),
             self.sources.clone(),
+            self.mode,
         )))
     }
 
