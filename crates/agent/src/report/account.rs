@@ -185,9 +185,17 @@ impl<'a> Account<'a> {
         record.insert("sequence".to_owned(), (self.decisions.len() + 1).into());
         record.insert("runId".to_owned(), self.run_id.as_str().into());
         record.insert("at".to_owned(), at.into());
+        self.put_slot(&mut record);
         self.decision_counts.add(decision.decision);
         self.undecided.insert(&decision.tool_call_id, self.decisions.len());
         self.decisions.push(Value::Object(record));
+    }
+
+    /// Says how the prompt came to be whose authority was asked about.
+    fn put_slot(&self, record: &mut Map<String, Value>) {
+        if let Some(slot) = &self.settings.provenance.prompt_slot {
+            record.insert("promptSlot".to_owned(), slot.clone().into());
+        }
     }
 
     /// Connects a decision with the call that has just begun.
@@ -207,6 +215,7 @@ impl<'a> Account<'a> {
         let mut record = object(event);
         record.insert("type".to_owned(), "fullsend.policy-event".into());
         record.insert("at".to_owned(), at.into());
+        self.put_slot(&mut record);
         self.event_counts.total += 1;
         let index = self.events.len();
         self.timeline.push(at, Happening::PolicyEvent { event_index: index });
