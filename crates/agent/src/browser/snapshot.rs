@@ -1,6 +1,7 @@
 //! A page as text: one line per element, by role and name, as people with screen readers meet it.
 
 use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,6 +45,8 @@ const TOLD: &[&str] =
     &["checked", "disabled", "expanded", "focused", "invalid", "level", "readonly", "required", "selected"];
 /// Characters of a name or a value.
 const LONGEST_NAME: usize = 300;
+/// Characters of a role.
+const LONGEST_ROLE: usize = 40;
 /// Steps to the right, at most.
 const DEEPEST: usize = 20;
 
@@ -116,6 +119,14 @@ impl Tree {
     }
 }
 
+/// What a model sees of a page whose browser has answered this when asked for its accessibility tree; nothing where that is
+/// no tree.
+pub fn describe(answer: Value, scope: Scope) -> Option<String> {
+    let tree: Tree = serde_json::from_value(answer).ok()?;
+    let nobody = SocketAddr::from(([127, 0, 0, 1], 0));
+    Some(tree.describe(scope, &mut PageState::new(nobody)))
+}
+
 impl Node {
     /// The name, as far as texts inside are compared with it.
     fn heading(&self) -> &str {
@@ -139,7 +150,7 @@ impl Node {
         if scope == Scope::Interactive && !INTERACTIVE.contains(&role.as_str()) {
             return None;
         }
-        let mut line = format!("- {role}");
+        let mut line = format!("- {}", word(&role));
         if !name.is_empty() {
             line.push_str(&format!(" {}", quoted(&name)));
         }
@@ -181,6 +192,11 @@ fn held(held: Option<&Held>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     }
+}
+
+/// So much of a role as is a word: it must not look like another line either.
+fn word(role: &str) -> String {
+    role.chars().filter(|one| one.is_alphanumeric() || "-_ ".contains(*one)).take(LONGEST_ROLE).collect()
 }
 
 /// In quotes, on one line: what a page calls its elements must not look like another line.

@@ -120,6 +120,7 @@ impl Engine<'_> {
             tool: kept.tool.to_owned(),
             output_id: kept.output_id.to_owned(),
             label: id,
+            reason: seen.code().unwrap_or_default().to_owned(),
         })?;
         let bytes = flow::text_of(kept.tool, record).len();
         let told = flow::handle_for(kept.output_id, bytes, self.keeper.lets_inspect());

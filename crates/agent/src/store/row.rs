@@ -97,6 +97,9 @@ pub enum Row {
         output_id: String,
         /// Where the result came from.
         label: LabelId,
+        /// A word for why.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
     },
     /// The model looks at something that was kept from it.
     Inspected {

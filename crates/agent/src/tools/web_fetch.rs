@@ -1,7 +1,7 @@
 //! `web_fetch`: a page of the public web as text.
 
 mod charset;
-mod html;
+pub mod html;
 mod redirects;
 
 use std::fmt;
