@@ -19,6 +19,7 @@ mod suite {
     mod docker_engine;
     mod doctor;
     mod exec_cli;
+    mod flow_canaries;
     mod flow_explain;
     mod flow_leaks;
     mod flow_sources;

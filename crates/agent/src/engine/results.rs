@@ -53,7 +53,8 @@ impl Engine<'_> {
             self.parts.store.append(&Row::Failure(Box::new(record)))?;
         }
         // A result is made of what was asked and of what was found.
-        let own = hidden.as_ref().map_or_else(|| output.label.clone(), |hidden| output.label.join(hidden));
+        let found = output.label.join(&self.parts.sources.planted_in(&output.record));
+        let own = hidden.as_ref().map_or_else(|| found.clone(), |hidden| found.join(hidden));
         let label = basis.label.join(&own);
         let seen = match self.keeper.see(spec.deed, &basis.label, &own) {
             _ if reveals => Seen::Shown,

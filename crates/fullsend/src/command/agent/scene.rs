@@ -32,6 +32,7 @@ use fullsend_sandbox::{ContainerHook, DockerBackend, DockerConfig, NetworkPolicy
 use fullsend_skills::record::ActivationSource;
 use fullsend_skills::{Registry, SkillRoot, preload_message};
 
+use super::canary;
 use super::model::ChosenModel;
 use super::wanted::{SCHEMA, Wanted};
 use super::workbench::{self, Workbench};
@@ -128,7 +129,10 @@ impl Scene {
         let registry = registry_of(&wanted, &workspace)?;
         let settings = settings_of(&wanted, &workspace, registry.as_ref(), model, limits)?;
         let (workspace, policy) = (Arc::new(workspace), Arc::new(settings.flow_policy.clone()));
-        let sources = Sources::new(policy, workspace.clone()).with_hosts(&wanted.hosts);
+        let mut sources = Sources::new(policy, workspace.clone()).with_hosts(&wanted.hosts);
+        if let Some(file) = &wanted.canary_file {
+            sources = sources.with_canaries(canary::planted(file, &workspace)?);
+        }
         let facts = recorded.map_or(&[][..], |recorded| &recorded.provenance);
         let sources = Arc::new(sources.recalling(facts));
         let resumed = recorded.is_some();
@@ -486,6 +490,7 @@ fn settings_of(
         limits: RecordedLimits::of(limits),
         flow_mode: wanted.mode,
         flow_policy: wanted.policy.clone(),
+        canary_file: wanted.canary_file.clone(),
         prompt_role: wanted.role,
         skills_roots: roots.collect(),
         structured_result: wanted.structured.as_ref().map(|(path, schema)| RecordedResult {

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::decided::Decided;
 use super::mediation::SidecarDirs;
-use super::{absolute, flow_policy};
+use super::{absolute, canary, flow_policy};
 use crate::cli::{AgentExecArgs, BrowserArgs, OutputMode, PlaceArgs, TOOLS};
 use crate::environment;
 use crate::output::{Advice, Output};
@@ -51,6 +51,8 @@ pub(super) struct Wanted {
     pub(super) provenance: Provenance,
     pub(super) manifest: Option<RunManifest>,
     pub(super) policy: fullsend_flow::Policy,
+    /// The file with the tokens that were planted.
+    pub(super) canary_file: Option<PathBuf>,
     pub(super) skills_roots: Vec<PathBuf>,
     pub(super) preload: Vec<String>,
     pub(super) catalogue: bool,
@@ -106,6 +108,7 @@ impl Wanted {
             provenance: decided.provenance,
             manifest: decided.manifest,
             policy: flow_policy::asked(args, current, output)?.unwrap_or_default(),
+            canary_file: canary::file_of(args, current),
             skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
             preload: skills,
             catalogue: !args.skills.no_skill_catalog,
@@ -187,6 +190,7 @@ impl Wanted {
             manifest: decided.manifest,
             policy: flow_policy::asked(args, current, output)?
                 .unwrap_or_else(|| recorded.flow_policy.clone()),
+            canary_file: canary::file_of(args, current).or_else(|| recorded.canary_file.clone()),
             skills_roots,
             preload: Vec::new(),
             catalogue: true,
