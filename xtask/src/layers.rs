@@ -38,8 +38,36 @@ const ALLOWED: &[Row] = &[
     ),
     ("fullsend-resolve", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     (
+        "fullsend-runtimes",
+        &[
+            "fullsend-agent",
+            "fullsend-flow",
+            "fullsend-guard",
+            "fullsend-model",
+            "fullsend-sandbox",
+            "fullsend-skills",
+        ],
+    ),
+    (
+        "fullsend-runner",
+        &[
+            "fullsend-agent",
+            "fullsend-fetch",
+            "fullsend-flow",
+            "fullsend-guard",
+            "fullsend-harness",
+            "fullsend-origin",
+            "fullsend-resolve",
+            "fullsend-runtimes",
+            "fullsend-sandbox",
+            "fullsend-yaml",
+        ],
+    ),
+    (
         "fullsend",
         &[
+            "fullsend-runner",
+            "fullsend-runtimes",
             "fullsend-agent",
             "fullsend-flow",
             "fullsend-model",

@@ -3,6 +3,7 @@
 mod agent;
 mod flow;
 mod hook;
+mod runs;
 mod sandbox;
 mod scan;
 mod skills;
@@ -19,6 +20,7 @@ pub(crate) use self::agent::{
 };
 pub(crate) use self::flow::{FlowCommand, FlowExplainArgs};
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};
+pub(crate) use self::runs::{CheckOutputArgs, RunsCommand, RunsListArgs, RunsPlaceArgs, RunsShowArgs};
 pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
     SandboxExecArgs, SandboxPolicyArgs,
@@ -96,6 +98,14 @@ pub(crate) enum Command {
     /// Decide about tool calls of an agent
     #[command(subcommand)]
     Hook(HookCommand),
+    /// Look at runs of the past
+    #[command(subcommand)]
+    Runs(RunsCommand),
+    /// Check a result against its JSON Schema, as a run does
+    ///
+    /// For agents, who can correct the result while they still work. Prints `PASS` or what is wrong, and exits with 1 when
+    /// something is.
+    CheckOutput(CheckOutputArgs),
     /// Find out what this machine can enforce
     ///
     /// Tries every layer of the sandbox, and asks the container engine what it has. For what is missing it says why, and

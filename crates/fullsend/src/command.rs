@@ -2,6 +2,7 @@
 
 mod agent;
 mod cache;
+mod check_output;
 mod completions;
 mod doctor;
 mod fetch;
@@ -13,6 +14,7 @@ mod lock;
 mod pin;
 mod remote;
 mod rules;
+mod runs;
 mod sandbox;
 mod scan;
 mod schema;
@@ -48,6 +50,8 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
         Command::Scan(command) => scan::run(command, output),
         Command::Hook(command) => hook::run(command, output),
+        Command::Runs(command) => runs::run(command, output),
+        Command::CheckOutput(args) => check_output::run(&args, output),
         Command::Doctor(args) => doctor::run(&args, output),
         Command::Init(args) => init::run(&args, output),
         Command::Completions(args) => completions::run(&args, output),

@@ -7,6 +7,12 @@ pub(crate) const FULLSEND_DIR: &str = "FULLSEND_DIR";
 /// nothing.
 pub(crate) const FULLSEND_LOG: &str = "FULLSEND_LOG";
 
+/// The JSON Schema of the result, for `fullsend check-output`.
+pub(crate) const FULLSEND_OUTPUT_SCHEMA: &str = "FULLSEND_OUTPUT_SCHEMA";
+
+/// What the file with the result is called, for `fullsend check-output`.
+pub(crate) const FULLSEND_OUTPUT_FILE: &str = "FULLSEND_OUTPUT_FILE";
+
 /// A file of certificate authorities, in PEM form, to trust besides those of the system.
 pub(crate) const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
 

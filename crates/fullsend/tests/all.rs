@@ -43,6 +43,7 @@ mod suite {
     mod remote;
     mod remote_bases;
     mod running;
+    mod runs;
     mod same_findings;
     mod sandbox_docker;
     mod sandbox_exec;

@@ -20,7 +20,7 @@ pub use outputs::{Content, Output, OutputFile, Outputs, outputs};
 pub use place::ContextKind;
 pub use replace::replace;
 pub use rules::{
-    ALL as RULES, LINK_OUTSIDE, NOT_A_FILE, NOT_TEXT, RUNTIME_CONFIG, RUNTIME_CONFIG_UNCLEAR,
+    ALL as RULES, AMBIGUOUS_JSON, LINK_OUTSIDE, NOT_A_FILE, NOT_TEXT, RUNTIME_CONFIG, RUNTIME_CONFIG_UNCLEAR,
     RUNTIME_PERMISSIONS, TOO_DEEP, TOO_LARGE, UNREADABLE,
 };
 pub use runtime_config::runtime_config;

@@ -32,4 +32,5 @@ pub use rules::{
     ALLOWLIST_RULES, CONTEXT_SUPPRESSED, MALFORMED_INPUT, OVERSIZED_INPUT, PROTOCOL_RULES, RULES,
     SUPPRESS_RULES, TOOL_BLOCKED, UNCHANGEABLE_OUTPUT, UNCLEANABLE_OUTPUT,
 };
+pub use strict::{NotStrict, parse as parse_strict};
 pub use tool::{Runtime, ToolKind};

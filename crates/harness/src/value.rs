@@ -16,8 +16,8 @@ mod text;
 
 pub use allow::AllowPrefix;
 pub use choice::{
-    ConfigVersion, DispatchMode, DispatchPlatform, Effort, EscalationAction, FailMode, FlowTrust, ForgeType,
-    InferenceProvider, KnownRole, MatchType, Platform, RuntimeName, TirithLevel,
+    ConfigVersion, DispatchMode, DispatchPlatform, Effort, EscalationAction, FailMode, FeedbackMode,
+    FlowTrust, ForgeType, InferenceProvider, KnownRole, MatchType, Platform, RuntimeName, TirithLevel,
 };
 pub use flow::{FlowPath, FlowPattern, Moment};
 pub use name::{AgentName, BareName, EnvName, HostName, ModelName, ReaderName, RoleName, SandboxPath, Slug};

@@ -41,4 +41,8 @@ rules! {
     RUNTIME_CONFIG_UNCLEAR = Medium Incomplete "runtime_config_unclear",
         "A file that an agent runtime reads as settings cannot be parsed, so what it would start is not known.",
         "correct the syntax of the file, or remove it";
+    /// A JSON file that two readers may read differently.
+    AMBIGUOUS_JSON = High Incomplete "ambiguous_json",
+        "A JSON file has the same key twice, is nested too deeply, or would mean something else once it is made harmless, so programs may disagree about what it says.",
+        "write the file anew, with each key once";
 }

@@ -1,4 +1,4 @@
-//! JSON as hook input, read so that no two readers can disagree about it.
+//! JSON, read so that no two readers can disagree about it.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 
 /// Why a text is not accepted as JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NotStrict {
+pub enum NotStrict {
     /// It is not UTF-8.
     Encoding,
     /// It is not JSON.
@@ -24,8 +24,8 @@ pub(super) enum NotStrict {
 }
 
 impl NotStrict {
-    /// What is wrong, to follow "the hook input".
-    pub(super) const fn as_str(self) -> &'static str {
+    /// What is wrong, to follow "the hook input" or "the file".
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Encoding => "is not UTF-8",
             Self::Syntax => "is not valid JSON",
@@ -39,8 +39,8 @@ impl NotStrict {
 /// The most values that are read, those in lists and objects counted.
 const MOST_VALUES: usize = 2_000_000;
 
-/// Reads one JSON value.
-pub(super) fn parse(bytes: &[u8]) -> Result<Value, NotStrict> {
+/// Reads one JSON value, and refuses what another reader could read as something else.
+pub fn parse(bytes: &[u8]) -> Result<Value, NotStrict> {
     let repaired = replace_lone_surrogates(bytes);
     let text = std::str::from_utf8(&repaired).map_err(|_| NotStrict::Encoding)?;
     let left = Cell::new(MOST_VALUES);

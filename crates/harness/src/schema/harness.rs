@@ -5,8 +5,8 @@ use indexmap::IndexMap;
 
 use crate::schema::{FlowRules, ForgeOverlays, Security, SkillEntry};
 use crate::value::{
-    AllowPrefix, Bounded, Effort, ExecutablePath, ModelName, ProviderSource, Resource, RoleName,
-    SandboxSeconds, Slug, Template,
+    AllowPrefix, Bounded, Effort, ExecutablePath, FeedbackMode, ModelName, ProviderSource, Resource,
+    RoleName, SandboxSeconds, Slug, Template,
 };
 
 record! {
@@ -144,8 +144,8 @@ record! {
         schema: Located<Template>,
         /// How often the agent may try; 0 or absent means once.
         max_iterations: Located<Bounded<0, { i64::MAX }>>,
-        /// How the validator's words reach the next attempt.
-        feedback_mode: Located<String>,
+        /// What the next attempt is told: `output` (the default), what the checks said, made harmless; or `none`.
+        feedback_mode: Located<FeedbackMode>,
         /// A shell command that must succeed before the sandbox is created; at most 30 seconds.
         preflight_check: Located<String>,
     }

@@ -164,3 +164,13 @@ choice! {
         Commanded = "commanded",
     }
 }
+
+choice! {
+    /// What the next attempt is told of what the validation said.
+    FeedbackMode {
+        /// What the checks printed, made harmless.
+        Output = "output",
+        /// Nothing.
+        None = "none",
+    }
+}

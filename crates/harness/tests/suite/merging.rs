@@ -43,7 +43,7 @@ fn rows() -> Vec<Row> {
         ),
         replaced(
             "validation_loop",
-            json!({"script": "base.sh", "schema": "base.json", "max_iterations": 3, "feedback_mode": "base"}),
+            json!({"script": "base.sh", "schema": "base.json", "max_iterations": 3, "feedback_mode": "none"}),
             json!({"script": "child.sh"}),
         ),
         replaced("flow", json!({"child_bits": 1}), json!({"clearance": {"trust": "workspace"}})),

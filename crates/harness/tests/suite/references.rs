@@ -17,7 +17,7 @@ fn full_harness() -> Value {
         "pre_script": "run.sh", "post_script": "run.sh", "policy": "policy.yaml",
         "skills": ["skills/b"], "providers": ["vertex"], "openshell": {"profiles": ["profiles/p.yaml"]},
         "host_files": [{"src": "file.txt", "dest": "/other", "expand": false, "optional": true}],
-        "validation_loop": {"script": "run.sh", "schema": "schema.json", "max_iterations": 0, "feedback_mode": "x", "preflight_check": "true"},
+        "validation_loop": {"script": "run.sh", "schema": "schema.json", "max_iterations": 0, "feedback_mode": "none", "preflight_check": "true"},
         "runner_env": {"A": "1"}, "env": {"runner": {"B": "2"}, "sandbox": {"C": "3"}},
     });
     json!({
@@ -28,7 +28,7 @@ fn full_harness() -> Value {
         "host_files": [{"src": "${DIR}/file.txt", "dest": "/x", "expand": true, "optional": false}],
         "api_servers": [{"name": "api", "script": "run.sh", "port": 8080, "env": {"K": "${V}"}}],
         "model": "claude-opus-4@1", "effort": "xhigh", "pre_script": "run.sh", "post_script": "run.sh", "agent_input": "input",
-        "validation_loop": {"script": "run.sh", "schema": "${DIR}/s.json", "max_iterations": 3, "feedback_mode": "append", "preflight_check": "test -n \"${T:-}\""},
+        "validation_loop": {"script": "run.sh", "schema": "${DIR}/s.json", "max_iterations": 3, "feedback_mode": "output", "preflight_check": "test -n \"${T:-}\""},
         "runner_env": {"OLD": "x"}, "env": {"runner": {"A": "${A}"}, "sandbox": {"B": "b"}},
         "timeout_minutes": 45, "readonly_repo": true, "sandbox_timeout_seconds": 300,
         "security": {

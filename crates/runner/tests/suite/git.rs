@@ -1,0 +1,253 @@
+//! Real git in extracted repositories that would start programs if they could.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use fullsend_runner::extract::{self, GitConfig, Limits, PatchError, changes, harden_git};
+use fullsend_runtimes::cancellation;
+use fullsend_testkit::declare_skip;
+
+/// A repository of the operator, the agent's copy of it, and a file that exists if something ran.
+struct Place {
+    base: tempfile::TempDir,
+}
+
+fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git")
+        .args(["-c", "user.name=T", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .current_dir(directory)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .output()
+        .ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+impl Place {
+    /// None where there is no git.
+    fn new() -> Option<Self> {
+        let place = Self { base: tempfile::tempdir().unwrap() };
+        let host = place.host();
+        fs::create_dir(&host).unwrap();
+        if git(&host, &["init", "--quiet"]).is_none() {
+            declare_skip("git in extracted repositories", "git is not installed");
+            return None;
+        }
+        fs::write(host.join("file.txt"), "one\n").unwrap();
+        fs::write(host.join("gone.txt"), "gone\n").unwrap();
+        git(&host, &["add", "."]).unwrap();
+        git(&host, &["commit", "--quiet", "-m", "first"]).unwrap();
+        git(&host, &["remote", "add", "origin", "https://me:hunter2@example.com/r.git"]).unwrap();
+        let copied = Command::new("cp").arg("-a").arg(&host).arg(place.agent()).status().unwrap();
+        assert!(copied.success());
+        Some(place)
+    }
+
+    fn host(&self) -> PathBuf {
+        self.base.path().join("host")
+    }
+
+    fn agent(&self) -> PathBuf {
+        self.base.path().join("agent")
+    }
+
+    fn copy(&self) -> PathBuf {
+        self.base.path().join("copy")
+    }
+
+    fn trap(&self) -> PathBuf {
+        self.base.path().join("ran")
+    }
+
+    fn plant(&self, path: &str, text: &str) {
+        let path = self.agent().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn program(&self) -> String {
+        let program = self.base.path().join("evil.sh");
+        fs::write(&program, format!("#!/bin/sh\ntouch {}\ncat\n", self.trap().display())).unwrap();
+        fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+        program.display().to_string()
+    }
+}
+
+async fn extract(place: &Place) -> extract::Extracted {
+    let (_canceller, cancel) = cancellation();
+    let config = GitConfig::of_host(&place.host(), None, &cancel).await;
+    extract::repo(&place.agent(), &place.copy(), Limits::REPO, &config).unwrap()
+}
+
+#[tokio::test]
+async fn nothing_that_the_agent_planted_runs() {
+    let Some(place) = Place::new() else { return };
+    let program = place.program();
+    let hook = format!("#!/bin/sh\nexec {program}\n");
+    for name in ["pre-commit", "post-checkout", "post-index-change", "reference-transaction", "post-commit"] {
+        place.plant(&format!(".git/hooks/{name}"), &hook);
+        place.plant(&format!("own-hooks/{name}"), &hook);
+        place.plant(&format!(".git/modules/sub/hooks/{name}"), &hook);
+    }
+    let settings = format!(
+        "[core]\n\tfsmonitor = {program}\n\thooksPath = own-hooks\n\tpager = {program}\n\teditor = {program}\n\tsshCommand = {program}\n\
+         [filter \"f\"]\n\tclean = {program}\n\tsmudge = {program}\n\tprocess = {program}\n[diff \"f\"]\n\ttextconv = {program}\n\tcommand = {program}\n\
+         [alias]\n\tst = !{program}\n[include]\n\tpath = ../evil.config\n[diff]\n\texternal = {program}\n[gpg]\n\tprogram = {program}\n[commit]\n\tgpgSign = true\n"
+    );
+    let mut config = fs::read_to_string(place.agent().join(".git/config")).unwrap();
+    config.push_str(&settings);
+    place.plant(".git/config", &config);
+    place.plant(".git/config.worktree", &settings);
+    place.plant(".git/info/attributes", "* filter=f diff=f\n");
+    place.plant(".gitattributes", "* filter=f diff=f\n");
+    place.plant(".git/objects/info/alternates", "/etc\n");
+    place.plant(".git/._index", "apple");
+    place.plant("vendor/dep/.git/config", &settings);
+    place.plant("vendor/dep/.git/hooks/pre-commit", &hook);
+    place.plant("vendor/other/.GIT/config", &settings);
+    place.plant("sub/.git", "gitdir: ../.git/modules/sub\n");
+    place.plant("file.txt", "two\n");
+    // The trap works: git in the agent's own tree falls into it.
+    git(&place.agent(), &["status"]);
+    assert!(place.trap().exists());
+    fs::remove_file(place.trap()).unwrap();
+    place.plant(".git/commondir", "/etc\n");
+
+    let extracted = extract(&place).await;
+    let copy = place.copy();
+    for arguments in [
+        &["status"][..],
+        &["diff"],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "x"],
+        &["log", "-p"],
+        &["checkout", "-q", "-b", "other"],
+        &["-C", "vendor/dep", "status"],
+    ] {
+        assert!(git(&copy, arguments).is_some(), "{arguments:?}");
+    }
+    assert!(!place.trap().exists());
+    let left = [
+        ".git/hooks",
+        ".git/modules",
+        ".git/info/attributes",
+        ".git/objects/info/alternates",
+        ".git/config.worktree",
+        ".git/commondir",
+        ".git/._index",
+        "vendor/dep/.git",
+        "vendor/other/.GIT",
+        "sub/.git",
+    ];
+    for path in left {
+        assert!(!copy.join(path).exists(), "{path}");
+    }
+    let config = fs::read_to_string(copy.join(".git/config")).unwrap();
+    assert!(config.contains("https://example.com/r.git") && !config.contains("hunter2"), "{config}");
+    assert!(
+        extracted.warnings.iter().any(|warning| warning.contains("vendor/dep/.git")),
+        "{:?}",
+        extracted.warnings
+    );
+}
+
+#[tokio::test]
+async fn a_git_directory_that_is_somewhere_else_is_left_out() {
+    for shape in ["file", "link"] {
+        let Some(place) = Place::new() else { return };
+        fs::rename(place.agent().join(".git"), place.agent().join("moved")).unwrap();
+        if shape == "file" {
+            place.plant(".git", "gitdir: moved\n");
+        } else {
+            symlink("moved", place.agent().join(".git")).unwrap();
+        }
+        let extracted = extract(&place).await;
+        assert!(!place.copy().join(".git").exists());
+        assert!(
+            extracted.warnings.iter().any(|warning| warning.starts_with("`.git`")),
+            "{:?}",
+            extracted.warnings
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_directory_dressed_up_as_a_repository_is_not_taken_for_one() {
+    let Some(place) = Place::new() else { return };
+    let program = place.program();
+    place.plant("bare/HEAD", "ref: refs/heads/main\n");
+    place.plant("bare/objects/x", "");
+    place.plant("bare/refs/x", "");
+    place.plant(
+        "bare/config",
+        &format!(
+            "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\tfsmonitor = {program}\n"
+        ),
+    );
+    extract(&place).await;
+    let mut env = BTreeMap::from([
+        ("GIT_CONFIG_COUNT".to_owned(), "1".to_owned()),
+        ("GIT_CONFIG_KEY_0".to_owned(), "user.name".to_owned()),
+        ("GIT_CONFIG_VALUE_0".to_owned(), "Operator".to_owned()),
+    ]);
+    let inside = place.copy().join("bare");
+    let _fell_into_it =
+        Command::new("git").args(["add", "HEAD"]).current_dir(&inside).envs(&env).output().unwrap();
+    assert!(place.trap().exists());
+    fs::remove_file(place.trap()).unwrap();
+    harden_git(&mut env);
+    let hardened =
+        Command::new("git").args(["add", "HEAD"]).current_dir(&inside).envs(&env).output().unwrap();
+    assert!(!hardened.status.success() && !place.trap().exists());
+    let name = Command::new("git")
+        .args(["config", "user.name"])
+        .current_dir(place.copy())
+        .envs(&env)
+        .output()
+        .unwrap();
+    assert_eq!(name.stdout, b"Operator\n");
+}
+
+#[tokio::test]
+async fn the_patch_leads_from_the_hosts_commit_to_what_the_agent_left() {
+    let Some(place) = Place::new() else { return };
+    let (_canceller, cancel) = cancellation();
+    let program = place.program();
+    place.plant(".gitattributes", "* filter=f diff=f\n");
+    place.plant("file.txt", "one\ntwo\n");
+    place.plant("new/binary", "\0\u{1}");
+    fs::remove_file(place.agent().join("gone.txt")).unwrap();
+    place.plant("moved.txt", "committed\n");
+    git(&place.agent(), &["add", "moved.txt"]).unwrap();
+    git(&place.agent(), &["commit", "-q", "-m", "agent"]).unwrap();
+    place.plant(
+        ".git/config",
+        &format!("[filter \"f\"]\n\tclean = {program}\n[diff \"f\"]\n\ttextconv = {program}\n"),
+    );
+    extract(&place).await;
+    let patch = place.base.path().join("changes.patch");
+    changes(&place.host(), &place.copy(), &patch, None, &cancel).await.unwrap();
+    assert!(!place.trap().exists());
+    let text = fs::read_to_string(&patch).unwrap();
+    for part in ["+two", "deleted file mode 100644", "+committed", "GIT binary patch", "b/new/binary"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    git(&place.host(), &["apply", "--check", &patch.display().to_string()]).unwrap();
+    // The operator's repository is as it was.
+    assert_eq!(git(&place.host(), &["status", "--porcelain"]).unwrap(), "");
+}
+
+#[tokio::test]
+async fn without_a_commit_there_is_no_patch() {
+    let base = tempfile::tempdir().unwrap();
+    let (_canceller, cancel) = cancellation();
+    let patch = base.path().join("p");
+    let made = changes(base.path(), base.path(), &patch, None, &cancel).await;
+    assert!(matches!(made, Err(PatchError::NoBase)), "{made:?}");
+    assert!(!patch.exists());
+}
