@@ -137,7 +137,7 @@ impl Node {
 
     /// The line of this element, if it has one. `above` is the name of what it stands in.
     fn line(&self, scope: Scope, above: &str, state: &mut PageState) -> Option<String> {
-        let role = held(self.role.as_ref());
+        let role = word(&held(self.role.as_ref()));
         if self.ignored || SILENT.contains(&role.as_str()) {
             return None;
         }
@@ -150,7 +150,7 @@ impl Node {
         if scope == Scope::Interactive && !INTERACTIVE.contains(&role.as_str()) {
             return None;
         }
-        let mut line = format!("- {}", word(&role));
+        let mut line = format!("- {role}");
         if !name.is_empty() {
             line.push_str(&format!(" {}", quoted(&name)));
         }
@@ -196,11 +196,14 @@ fn held(held: Option<&Held>) -> String {
 
 /// So much of a role as is a word: it must not look like another line either.
 fn word(role: &str) -> String {
-    role.chars().filter(|one| one.is_alphanumeric() || "-_ ".contains(*one)).take(LONGEST_ROLE).collect()
+    role.chars().filter(|one| one.is_alphanumeric() || "-_".contains(*one)).take(LONGEST_ROLE).collect()
 }
 
 /// In quotes, on one line: what a page calls its elements must not look like another line.
 fn quoted(text: &str) -> String {
-    let short: String = text.chars().take(LONGEST_NAME).collect();
-    Value::from(short).to_string()
+    // Line ends that JSON does not escape.
+    let ends_line =
+        |one: char| ('\u{7f}'..='\u{9f}').contains(&one) || matches!(one, '\u{2028}' | '\u{2029}');
+    let short = text.chars().take(LONGEST_NAME).map(|one| if ends_line(one) { ' ' } else { one });
+    Value::from(short.collect::<String>()).to_string()
 }

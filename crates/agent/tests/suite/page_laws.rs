@@ -45,7 +45,7 @@ fn pages() -> impl Strategy<Value = String> {
         "\"",
     ];
     let piece =
-        prop_oneof![9 => proptest::sample::select(&pieces[..]).prop_map(str::to_owned), 1 => ".{0,6}"];
+        prop_oneof![9 => proptest::sample::select(pieces.to_vec()).prop_map(str::to_owned), 1 => ".{0,6}"];
     proptest::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
@@ -54,7 +54,7 @@ fn trees() -> impl Strategy<Value = Value> {
     let word = || {
         let words =
             ["button", "link", "StaticText", "generic", "none", "a\n- link \"b\"", "\u{2028}", "\u{85}x", ""];
-        prop_oneof![proptest::sample::select(&words[..]).prop_map(str::to_owned), ".{0,8}"]
+        prop_oneof![proptest::sample::select(words.to_vec()).prop_map(str::to_owned), ".{0,8}"]
     };
     let id = || (0_u8..6).prop_map(|id| id.to_string());
     let children = proptest::collection::vec(id(), 0..5);
