@@ -1,10 +1,11 @@
 //! Why a call was denied, or allowed by an exception: which part, what it must be, what it is, where that came from, and
-//! which exception would allow it.
+//! which exception would allow it; and what of the results was kept from the model.
 
 use std::path::Path;
 
 use fullsend_flow::{
-    Bound, Grant, Label, LabelTable, Missed, Part, PathPattern, Pattern, SinkRule, Trust, Verdict, Violation,
+    Bound, Grant, Label, LabelId, LabelTable, Missed, Part, PathPattern, Pattern, SinkRule, Trust, Verdict,
+    Violation,
 };
 use fullsend_model::ToolCall;
 use serde::Serialize;
@@ -68,15 +69,55 @@ pub struct Contribution {
     pub label: Option<Label>,
 }
 
-/// Explains the decisions of a run about one call, or about every call that was not simply allowed.
-pub fn explain(run: &Path, call: Option<&str>) -> Result<Vec<Explanation>, StoreError> {
+/// A result that was kept from the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HiddenResult {
+    /// The gateway's name for the call.
+    pub tool_call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What the model got in its place; also the number of the output.
+    pub handle: String,
+    /// What the result was made of.
+    pub label: Label,
+    /// A word for why: `flow_observation_readers`, `flow_observation_trust`, `flow_observation_readers_trust` or
+    /// `flow_child_return`.
+    pub reason: String,
+    /// How many bytes of it the model has looked at since.
+    pub inspected_bytes: u64,
+}
+
+/// What is explained of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Explained {
+    /// What was decided about calls.
+    pub decisions: Vec<Explanation>,
+    /// What the model did not get to see of those that were made.
+    pub hidden: Vec<HiddenResult>,
+}
+
+/// Explains what was decided in a run about one call, or about every call that was not simply allowed, and what was kept from
+/// the model.
+pub fn explain(run: &Path, call: Option<&str>) -> Result<Explained, StoreError> {
     let mut account = Account::default();
-    let mut found = Vec::new();
+    let mut found = Explained::default();
     for row in rows(run)? {
-        if let Row::Label { label, .. } = row {
+        if let Row::Hidden { call_id, tool, output_id, label, reason } = row {
+            if call.is_none_or(|call| call == call_id) {
+                let label = account.label(label);
+                let (tool_call_id, handle) = (call_id, output_id);
+                let hidden = HiddenResult { tool_call_id, tool, handle, label, reason, inspected_bytes: 0 };
+                found.hidden.push(hidden);
+            }
+        } else if let Row::Inspected { handle, bytes, .. } = row {
+            if let Some(hidden) = found.hidden.iter_mut().find(|hidden| hidden.handle == handle) {
+                hidden.inspected_bytes = hidden.inspected_bytes.saturating_add(bytes);
+            }
+        } else if let Row::Label { label, .. } = row {
             account.labels.number(&label);
         } else if let Row::Message { label, message, .. } = row {
-            let label = account.labels.get(label).cloned().unwrap_or_else(|_| Label::untrusted());
+            let label = account.label(label);
             account.hear(message, label);
         } else if let Row::Decision(decision) = row {
             let wanted = match call {
@@ -84,7 +125,7 @@ pub fn explain(run: &Path, call: Option<&str>) -> Result<Vec<Explanation>, Store
                 None => decision.decision != Verdict::Allowed || uses_grants(&decision),
             };
             if wanted {
-                found.push(account.explained(*decision));
+                found.decisions.push(account.explained(*decision));
             }
         }
     }
@@ -105,6 +146,11 @@ struct Account {
 }
 
 impl Account {
+    /// The label of this number; a journal with another one is not read.
+    fn label(&self, id: LabelId) -> Label {
+        self.labels.get(id).cloned().unwrap_or_else(|_| Label::untrusted())
+    }
+
     fn hear(&mut self, message: KeptMessage, label: Label) {
         let what = match message {
             KeptMessage::System { .. } => "instructions of the harness".to_owned(),

@@ -28,6 +28,7 @@ pub use self::record::FlowRecord;
 pub use self::state::{FlowState, Handle};
 use crate::gate::{self, FlowMode, PromptRole, Verdict};
 use crate::sources::Sources;
+use crate::subagent::Profile;
 use crate::tool::ToolSpec;
 
 /// The word of the record for a change of what only somebody else may change.
@@ -69,6 +70,8 @@ pub(crate) struct Judgement {
     pub(crate) told: Option<Value>,
     /// What a check says against it.
     pub(crate) objection: Option<String>,
+    /// The profile of the child that is asked for.
+    pub(crate) profile: Option<Profile>,
 }
 
 impl Judgement {
@@ -80,6 +83,7 @@ impl Judgement {
             flow: None,
             told: None,
             objection: None,
+            profile: None,
         }
     }
 }
@@ -135,6 +139,7 @@ impl Gatekeeper {
             flow: None,
             told: None,
             objection: None,
+            profile: None,
         };
         if authorisation.verdict == Verdict::Denied {
             judgement.told = Some(denial::needs_command(spec.name));

@@ -33,6 +33,7 @@ mod suite {
     mod flow_results;
     mod flow_resume;
     mod images;
+    mod page_laws;
     mod policy_snapshot;
     mod prompt_slot;
     mod protect;

@@ -16,6 +16,9 @@ use crate::trust::Trust;
 /// Who may see what is in files that hold credentials.
 pub const CREDENTIAL: &str = "credential";
 
+/// Who may see what holds a token that was planted to be found.
+pub const CANARY: &str = "canary";
+
 /// How many bits a child may return where no number is given.
 const CHILD_BITS: u32 = 256;
 

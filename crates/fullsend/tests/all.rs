@@ -20,6 +20,7 @@ mod suite {
     mod doctor;
     mod exec_cli;
     mod fetch_skill;
+    mod flow_canaries;
     mod flow_explain;
     mod flow_leaks;
     mod flow_protected;

@@ -13,9 +13,9 @@ mod support {
 }
 
 mod suite {
-    mod native;
     mod claude;
     mod codex;
+    mod native;
     mod opencode;
 }
 mod support {

@@ -133,6 +133,9 @@ fn conceal_in(value: &mut Value, texts: &BTreeMap<String, String>) {
 /// What a handle stands for: what a person would take for the result. Always a text, so that its shape tells nothing, not
 /// even whether the call did what was asked.
 pub(crate) fn text_of(tool: &str, record: &Value) -> String {
+    if tool == crate::subagent::NAME {
+        return crate::subagent::text_of(record);
+    }
     let key = match tool {
         "bash" | "run_skill_script" => Some("stdout"),
         "browser" => Some("output"),

@@ -60,7 +60,8 @@ impl Scene {
             manifest: self.policy().run_manifest(),
         };
         let (contexts, results) = (dirs.contexts.clone(), dirs.results.clone());
-        Ok(Some(Arc::new(Sidecars::new(contexts, results, facts, Arc::new(SystemClock))?)))
+        let sidecars = Sidecars::new(contexts, results, facts, Arc::new(SystemClock))?;
+        Ok(Some(Arc::new(sidecars.recorded_by(store.recorder()))))
     }
 
     fn session(&self) -> SessionPlan {

@@ -251,6 +251,7 @@ impl Bash {
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
+            withheld: false,
             label: context.label.clone(),
             images: Vec::new(),
             failure,

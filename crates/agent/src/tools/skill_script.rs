@@ -303,6 +303,7 @@ fn output(
     ToolOutput {
         record: Value::Object(record),
         model_view: None,
+        withheld: false,
         label: context.label.clone(),
         images: Vec::new(),
         failure,

@@ -157,7 +157,7 @@ impl Room {
     pub(crate) async fn call_of(&self, tool: &dyn Tool, input: Value, label: &Label) -> ToolOutput {
         let output_id = self.next_output(tool.spec().name);
         let input: &Map<String, Value> = input.as_object().unwrap();
-        let context = ToolCallContext { output_id: &output_id, input, label };
+        let context = ToolCallContext { call_id: "call", output_id: &output_id, input, label };
         tool.call(context).await.unwrap()
     }
 
