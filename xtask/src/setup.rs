@@ -47,8 +47,10 @@ const LITELLM: Requirement =
 
 /// Agents of other makers; tests run the real ones under our hooks. A newer version may behave differently, so the versions
 /// are those of which decision record 20 tells.
-const CLAUDE: Requirement =
-    Requirement { name: "claude", kind: Kind::NpmTool { package: "@anthropic-ai/claude-code", version: "2.1.325" } };
+const CLAUDE: Requirement = Requirement {
+    name: "claude",
+    kind: Kind::NpmTool { package: "@anthropic-ai/claude-code", version: "2.1.325" },
+};
 const CODEX: Requirement =
     Requirement { name: "codex", kind: Kind::NpmTool { package: "@openai/codex", version: "0.166.0" } };
 const OPENCODE: Requirement =

@@ -39,7 +39,7 @@ pub(crate) use artifacts::MANIFEST;
 pub(crate) use census::{Counted, count_files, read_manifest};
 pub use error::{ArtifactError, StoreError};
 pub use failure::{FailureKind, FailureRecord, FailureSource};
-pub use journal::Entry;
+pub use journal::{Entry, JOURNAL};
 pub use message::{ImageAttachment, KeptMessage, ToolResultRef};
 pub use policy::{EventSeverity, PolicyDecision, PolicyEvent};
 pub use recorded::{CallState, DanglingCall, KeptTurn, Recorded, Reminders, rows};
@@ -246,7 +246,7 @@ impl RunStore {
 
     /// Every row so far, in order.
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
-        let path = self.run_dir().join(journal::JOURNAL);
+        let path = self.run_dir().join(JOURNAL);
         let file = journal::open_to_read(self.artifacts.directory(), &path)?;
         let mut entries = Vec::new();
         journal::read(&file, &path, |entry| {

@@ -11,7 +11,7 @@ mod submit_result;
 pub mod web_fetch;
 
 pub use bash::{Bash, BashLimits};
-pub use fetch_skill::{FetchSkill, SkillFetcher};
+pub use fetch_skill::{FetchSkill, FetchedDirs, SkillFetcher};
 pub use load_skill::LoadSkill;
 pub use read_skill_resource::ReadSkillResource;
 pub use skill_script::{Prepared, Refusal, ScriptSource, SkillScript};

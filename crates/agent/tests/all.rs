@@ -32,6 +32,7 @@ mod suite {
     mod flow_laws;
     mod flow_results;
     mod flow_resume;
+    mod hooks;
     mod images;
     mod page_laws;
     mod policy_snapshot;

@@ -3,6 +3,7 @@
 mod agent;
 mod flow;
 mod hook;
+mod run;
 mod runs;
 mod sandbox;
 mod scan;
@@ -20,6 +21,7 @@ pub(crate) use self::agent::{
 };
 pub(crate) use self::flow::{FlowCommand, FlowExplainArgs};
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};
+pub(crate) use self::run::RunArgs;
 pub(crate) use self::runs::{CheckOutputArgs, RunsCommand, RunsListArgs, RunsPlaceArgs, RunsShowArgs};
 pub(crate) use self::sandbox::{
     BackendName, DoctorArgs, EgressArgs, EngineArgs, ExecFormat, FileArgs, LimitArgs, SandboxCommand,
@@ -76,6 +78,15 @@ pub(crate) enum Command {
     /// Look after the cache of remote resources
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Run an agent from its harness
+    ///
+    /// Resolves what the harness names, scans what the agent will read, makes a sandbox in which the policy holds, lets a
+    /// runtime work in it under hooks, checks the result and keeps a record. The repository itself is not changed.
+    #[command(
+        after_help = "Exit codes: 0 done or skipped, 1 the work failed, 2 usage or configuration error, 3 blocked by a policy or \
+                      a finding, 124 out of time, 130 or 143 stopped by a signal."
+    )]
+    Run(Box<RunArgs>),
     /// Let the built-in agent work on a prompt
     ///
     /// The agent works in a sandbox that sees the workspace and nothing else of this machine; the model is asked over an

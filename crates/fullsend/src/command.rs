@@ -15,6 +15,7 @@ mod lock;
 mod pin;
 mod remote;
 mod rules;
+mod run;
 mod runs;
 mod sandbox;
 mod scan;
@@ -52,6 +53,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Sandbox(SandboxCommand::Policy(args)) => sandbox::show_policy(&args, output),
         Command::Scan(command) => scan::run(command, output),
         Command::Hook(command) => hook::run(command, output),
+        Command::Run(args) => run::run(&args, output),
         Command::Runs(command) => runs::run(command, output),
         Command::CheckOutput(args) => check_output::run(&args, output),
         Command::Doctor(args) => doctor::run(&args, output),

@@ -109,3 +109,19 @@ pub(crate) const CF_CFC_MODE: &str = "CF_CFC_MODE";
 
 /// A key that many programs share.
 pub(crate) const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
+
+/// All variables that are text.
+pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// Whether this is a step of a workflow of GitHub's.
+pub(crate) fn in_github_actions() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
+}
+
+/// Whether this is a job of GitLab's CI.
+pub(crate) fn in_gitlab_ci() -> bool {
+    std::env::var_os("GITLAB_CI").is_some_and(|value| value == "true")
+}

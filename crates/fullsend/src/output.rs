@@ -31,6 +31,11 @@ impl Output {
         Self { quiet }
     }
 
+    /// Whether only results are printed.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// Whether standard output shows colour.
     pub(crate) fn colour(&self) -> bool {
         environment::allows_colour() && io::stdout().is_terminal()

@@ -49,8 +49,9 @@ pub struct EnvFile<'a> {
     pub has_schema: bool,
     /// The name of the result's file.
     pub output_file: Option<&'a str>,
-    /// Where skills are fetched at run time, and with which token.
-    pub fetch: Option<(&'a str, &'a str)>,
+    /// Lines that say where skills are fetched at run time: what they refer to is only known in the session, so they are
+    /// taken as they are.
+    pub fetch: Option<&'a str>,
     /// The files of [`ENV_DIR`], by name.
     pub files: &'a [EnvDirFile],
     /// `env.sandbox` of the harness.
@@ -68,6 +69,7 @@ impl EnvFile<'_> {
         for (name, value) in self.before() {
             export(&mut text, name, value);
         }
+        text.push_str(self.fetch.unwrap_or_default());
         let _infallible = writeln!(
             text,
             "set -a; for file in {ENV_DIR}/*.env; do if [ -f \"$file\" ]; then . \"$file\"; fi; done; unset file; set +a"
@@ -103,9 +105,6 @@ impl EnvFile<'_> {
         variables.extend(self.slug.map(|slug| ("FULLSEND_SLUG", slug)));
         variables.extend(self.has_schema.then_some(("FULLSEND_OUTPUT_SCHEMA", SCHEMA)));
         variables.extend(self.output_file.map(|file| ("FULLSEND_OUTPUT_FILE", file)));
-        if let Some((url, token)) = self.fetch {
-            variables.extend([("FULLSEND_FETCH_URL", url), ("FULLSEND_FETCH_TOKEN", token)]);
-        }
         variables
     }
 

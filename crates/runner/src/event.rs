@@ -181,6 +181,15 @@ pub enum Event {
         /// Why, or what came of it, in a line.
         detail: String,
     },
+    /// The agent is still at work.
+    Waiting {
+        /// In which iteration.
+        iteration: u32,
+        /// For how long.
+        elapsed: Duration,
+        /// How much time is left.
+        left: Duration,
+    },
     /// A script of the harness wrote something.
     Script {
         /// Which step it belongs to.

@@ -2,6 +2,7 @@
 //!
 //! # Entry points
 //!
+//! * [`run`]: a [`Request`] to how it [`Finished`]
 //! * [`STEPS`]: the whole pipeline as a list; [`Event`] is everything that happens, from which progress, trace and report
 //!   are made
 //! * [`assemble`], [`context`], [`env_file`], [`environment`], [`host_files`], [`readonly_repo`]: what the agent gets
@@ -33,23 +34,37 @@ pub mod event_log;
 pub mod extract;
 mod fetch_service;
 pub mod grants;
+mod held;
+mod home;
+mod hook_events;
 pub mod host_files;
+mod pipeline;
+mod plan;
 pub mod policy_file;
 pub mod pre_script;
 pub mod readonly_repo;
+mod records;
 pub mod report;
+mod request;
 pub mod run_dir;
 pub mod runs;
 pub mod sanitise;
 pub mod scan;
 pub mod script;
 pub mod security;
+mod steps;
+mod stop;
+mod teller;
 pub mod trace;
 pub mod transcript;
 pub mod validate;
 
+pub use environment::Environment;
 pub use event::{AccessKind, Event, Outcome, STEPS, Sink, Step};
 pub use fetch_service::{
     ClientFault, FETCH_TOKEN, FETCH_URL, FetchRefusal, FetchService, FetchedSkill, RuntimeFetcher,
     RuntimeFetcherConfig, request_skill,
 };
+pub use pipeline::{Finished, run};
+pub use request::{Backends, Connecting, Options, Request};
+pub use stop::Stop;

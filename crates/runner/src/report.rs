@@ -189,7 +189,7 @@ impl ReportFile {
                 push(list, record, &mut report.left_out);
                 Ok(())
             }
-            Event::Runtime { .. } | Event::Script { .. } => Ok(()),
+            Event::Runtime { .. } | Event::Script { .. } | Event::Waiting { .. } => Ok(()),
         }
     }
 

@@ -134,7 +134,11 @@ impl Tracer {
             Event::StepBegan { step, iteration } => self.begin(*step, *iteration),
             Event::StepEnded { step, outcome, detail, .. } => self.end(*step, *outcome, detail),
             Event::Runtime { event, .. } => self.runtime(event),
-            Event::Warning { .. } | Event::Finding { .. } | Event::Script { .. } | Event::Access { .. } => {}
+            Event::Warning { .. }
+            | Event::Finding { .. }
+            | Event::Script { .. }
+            | Event::Access { .. }
+            | Event::Waiting { .. } => {}
         }
     }
 

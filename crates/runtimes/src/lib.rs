@@ -32,7 +32,7 @@ pub use claude::Claude;
 pub use codex::Codex;
 pub use display::{Display, harmless};
 pub use event::{Metrics, RuntimeEvent, TokenUsage, Watch};
-pub use fullsend_agent::tools::SkillFetcher;
+pub use fullsend_agent::tools::{FetchedDirs, SkillFetcher};
 pub use layout::{
     AGENT_INPUT, BIN, ENV_DIR, ENV_FILE, HOOK_CONFIG, HOOK_SERVICE, HOOKS, OUTPUT, PROGRAM, SCHEMA, Stage,
     StageError, WORKSPACE,

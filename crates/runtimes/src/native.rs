@@ -23,7 +23,7 @@ use fullsend_agent::execution::{GivenSession, shell_mount};
 use fullsend_agent::gate::FlowMode;
 use fullsend_agent::hooks::CallHooks;
 use fullsend_agent::scene::{ChosenModel, Floor, Prepared, Scene, SceneError, Surroundings};
-use fullsend_agent::store::{EndStatus, KeptMessage, RunStore, TerminalReason};
+use fullsend_agent::store::{EndStatus, JOURNAL, KeptMessage, RunStore, TerminalReason};
 use fullsend_flow::{Label, Policy};
 use fullsend_guard::SystemClock;
 use fullsend_guard::hook::Runtime;
@@ -41,8 +41,6 @@ use crate::runtime::{AgentRuntime, Bootstrap, Ended, Equipment, Iteration, Pendi
 const GRACE: Duration = Duration::from_secs(5);
 /// The number of the signal for a time that is over.
 const ALARM: i32 = 14;
-/// The journal of a run, in its directory.
-const JOURNAL: &str = "journal.jsonl";
 
 /// What the built-in agent is set up with.
 #[derive(Clone, Debug)]
@@ -106,7 +104,7 @@ impl Native {
         let run_dir = prepared.store().run_dir().to_owned();
         // Whatever happens from here on, there is a journal.
         *self.last() = Some(Last { run_dir, context: Label::untrusted(), open: false });
-        let mut teller = Teller::new(iteration.stream, before, watch)?;
+        let mut teller = Teller::new(self.id, iteration.stream, before, watch)?;
         teller.tell(RuntimeEvent::Init {
             model: Some(self.config.model.name.clone()),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
@@ -229,7 +227,7 @@ impl AgentRuntime for Native {
                 problem: "has no plugins; leave `plugins` out, or use the runtime `claude`".to_owned(),
             });
         }
-        stage::fill(input)?;
+        stage::fill(input, self.id)?;
         let config = input.stage.config();
         let fixed = [stage::AGENTS, stage::SKILLS].map(|name| {
             FilesystemMount::read_only(config.join(name), format!("{}/{name}", self.config_dir()))

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_agent::tools::SkillFetcher;
+use fullsend_flow::Policy;
 use fullsend_guard::FindingsLog;
 use fullsend_guard::hook::Runtime;
 use fullsend_guard::service::Decide;
@@ -115,6 +116,8 @@ pub struct Wanted {
     pub effort: Option<String>,
     /// What to log for debugging; `*` for everything.
     pub debug: Option<String>,
+    /// The rules of information flow, for runtimes that follow it.
+    pub flow: Option<Policy>,
     /// Project configuration of the repository that the harness allows by name, such as `.mcp.json`.
     pub repository_config: Vec<String>,
 }
@@ -124,6 +127,8 @@ pub struct Wanted {
 pub struct Equipment {
     /// Mounts besides those of [`Stage::mounts`]: programs, and read-only parts of the runtime's own directory.
     pub mounts: Vec<FilesystemMount>,
+    /// Programs of those mounts that have to be run, where a policy lists programs.
+    pub programs: Vec<String>,
     /// Variables, which end up in [`crate::ENV_FILE`].
     pub env: BTreeMap<String, String>,
     /// Services that are reached with keys which stay outside, the model's above all.

@@ -17,7 +17,7 @@ const PATTERN: usize = 50;
 pub(crate) fn of_call(runtime: Runtime, tool: &str, input: &Value) -> String {
     let (keys, longest): (&[&str], usize) = match ToolKind::of(runtime, tool) {
         ToolKind::Shell => (&["command", "cmd"], TEXT),
-        ToolKind::Delegate => (&["prompt", "message"], TEXT),
+        ToolKind::Delegate => (&["prompt", "message", "goal"], TEXT),
         ToolKind::Read | ToolKind::Write | ToolKind::Edit => (&["file_path", "filePath", "path"], PATH),
         ToolKind::Search | ToolKind::List => (&["pattern"], PATTERN),
         ToolKind::Fetch

@@ -1,4 +1,3 @@
-//! Behaviour of the crate through its public interface, in real sandboxes.
 //! Runtimes, the real programs among them, in the sandbox of this machine.
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +9,8 @@
 
 mod support {
     pub(crate) mod native;
+    pub(crate) mod scenario;
+    pub(crate) mod scene;
 }
 
 mod suite {
@@ -17,8 +18,4 @@ mod suite {
     mod codex;
     mod native;
     mod opencode;
-}
-mod support {
-    pub(crate) mod scenario;
-    pub(crate) mod scene;
 }

@@ -12,8 +12,8 @@ use super::error::StoreError;
 use super::files::{self, Existing};
 use super::row::Row;
 
-/// The name of the file.
-pub(super) const JOURNAL: &str = "journal.jsonl";
+/// The name of the file with the journal of a run, in its directory.
+pub const JOURNAL: &str = "journal.jsonl";
 /// The version of its form.
 pub(super) const VERSION: u32 = 1;
 

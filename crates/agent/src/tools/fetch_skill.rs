@@ -15,8 +15,17 @@ use crate::workspace::{SandboxPath, Workspace};
 
 /// Fetches skills for runs. Whoever does it checks the address, the pin and the content.
 pub trait SkillFetcher: fmt::Debug + Send + Sync {
-    /// The directory of a skill in the sandbox, or why there is none: a message for the model.
-    fn fetch<'a>(&'a self, url: &'a str) -> Pending<'a, Result<String, String>>;
+    /// Where in the sandbox a skill is, or why there is none: a message for the model.
+    fn fetch<'a>(&'a self, url: &'a str) -> Pending<'a, Result<FetchedDirs, String>>;
+}
+
+/// Directories in the sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FetchedDirs {
+    /// Of the skill that was asked for.
+    pub skill: String,
+    /// Of the skills that it needs and that came with it.
+    pub dependencies: Vec<String>,
 }
 
 /// The tool.
@@ -58,13 +67,15 @@ impl FetchSkill {
     async fn fetch(&self, context: ToolCallContext<'_>) -> ToolOutput {
         let url = context.input.get("url").and_then(Value::as_str).unwrap_or_default();
         let output_id = context.output_id;
-        let path = match self.fetcher.fetch(url).await {
-            Ok(path) => path,
+        let FetchedDirs { skill: path, dependencies } = match self.fetcher.fetch(url).await {
+            Ok(fetched) => fetched,
             Err(message) => return refused(output_id, "fetch_failed", &message),
         };
         let Some(root) = self.root(&path) else {
             return refused(output_id, "not_in_reach", "the skill was put where this run does not see it");
         };
+        let roots = dependencies.iter().filter_map(|path| self.root(path));
+        let needed: Vec<String> = roots.filter_map(|root| self.skills.grow(&root)).collect();
         match self.skills.grow(&root) {
             Some(name) => ToolOutput {
                 record: json!({
@@ -73,6 +84,7 @@ impl FetchSkill {
                     "status": "fetched",
                     "skill": name,
                     "path": path,
+                    "dependencies": needed,
                 }),
                 label: self.skills.label(&name, None),
                 failure: None,

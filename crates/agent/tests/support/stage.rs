@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use fullsend_agent::budget::{Budget, Limits};
 use fullsend_agent::engine::{Engine, Finished, Opening, RunParts};
 use fullsend_agent::gate::{FlowMode, PromptRole};
+use fullsend_agent::hooks::CallHooks;
 use fullsend_agent::sources::{Provenance, Sources};
 use fullsend_agent::store::{
     KeptMessage, PolicyDecision, PolicyEvent, Recorded, RecordedSettings, Row, RunStore,
@@ -42,6 +43,7 @@ pub(crate) struct Stage {
     pub(crate) mode: FlowMode,
     pub(crate) role: PromptRole,
     pub(crate) network: bool,
+    pub(crate) hooks: Option<Arc<dyn CallHooks>>,
     pub(crate) script: Vec<Answer>,
     /// The calls that reached a tool.
     pub(crate) made: Arc<Mutex<Vec<MadeCall>>>,
@@ -64,6 +66,7 @@ impl Stage {
             mode: FlowMode::EnforceExplicit,
             role: PromptRole::DirectCommand,
             network: false,
+            hooks: None,
             script,
             made: Arc::default(),
         }
@@ -121,7 +124,7 @@ impl Stage {
             budget,
             structured: None,
             current_dir: CurrentDir::default(),
-            hooks: None,
+            hooks: self.hooks.clone(),
         }
     }
 

@@ -6,7 +6,7 @@ mod decided;
 mod display;
 mod flow_policy;
 mod mediation;
-mod model;
+pub(super) mod model;
 mod report;
 mod surroundings;
 mod wanted;

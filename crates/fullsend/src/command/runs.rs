@@ -8,6 +8,7 @@ use fullsend_runner::runs::{self, Run, RunSummary};
 use fullsend_yaml::printable;
 use serde_json::Value;
 
+use super::sandbox::backend;
 use crate::cli::{RunsCommand, RunsListArgs, RunsPlaceArgs, RunsShowArgs, ShowFormat};
 use crate::exit::Exit;
 use crate::output::{Advice, Output};
@@ -20,12 +21,15 @@ pub(super) fn run(command: RunsCommand, output: &mut Output) -> Result<Exit> {
 }
 
 /// Where run directories are, unless the command line says otherwise.
-fn output_dir(args: &RunsPlaceArgs) -> PathBuf {
-    args.output_dir.clone().unwrap_or_else(|| std::env::temp_dir().join("fullsend"))
+fn output_dir(args: &RunsPlaceArgs) -> Result<PathBuf> {
+    match &args.output_dir {
+        Some(directory) => Ok(directory.clone()),
+        None => Ok(backend::state_directory("runs")?),
+    }
 }
 
 fn list(args: &RunsListArgs, output: &mut Output) -> Result<Exit> {
-    let directory = output_dir(&args.place);
+    let directory = output_dir(&args.place)?;
     let runs = runs::list(&directory)?.unwrap_or_default();
     match args.place.format {
         ShowFormat::Json => output.json(&serde_json::to_value(&runs)?)?,
@@ -48,7 +52,7 @@ fn line(run: &RunSummary) -> String {
 }
 
 fn show(args: &RunsShowArgs, output: &mut Output) -> Result<Exit> {
-    let directory = directory_of(&args.run, &args.place);
+    let directory = directory_of(&args.run, &args.place)?;
     let run = runs::show(&directory).map_err(|error| {
         let name = printable(args.run.display().to_string());
         Advice::new(
@@ -64,11 +68,11 @@ fn show(args: &RunsShowArgs, output: &mut Output) -> Result<Exit> {
 }
 
 /// A name is looked for among the runs; anything else is a path.
-fn directory_of(run: &Path, place: &RunsPlaceArgs) -> PathBuf {
-    match run.to_str().map(str::parse::<RunName>) {
-        Some(Ok(name)) => output_dir(place).join(name.as_str()),
+fn directory_of(run: &Path, place: &RunsPlaceArgs) -> Result<PathBuf> {
+    Ok(match run.to_str().map(str::parse::<RunName>) {
+        Some(Ok(name)) => output_dir(place)?.join(name.as_str()),
         Some(Err(_)) | None => run.to_path_buf(),
-    }
+    })
 }
 
 /// Everything in it comes from files that anybody may have written.

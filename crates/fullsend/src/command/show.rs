@@ -41,7 +41,7 @@ pub(super) fn locate(configuration: &Configuration, root: &Path, name: &str) -> 
     fullsend_harness::locate(configuration, root, name).map_err(explain)
 }
 
-fn explain(error: ShowError) -> Error {
+pub(super) fn explain(error: ShowError) -> Error {
     let help = match &error {
         ShowError::Unknown { name, known, .. } => match nearest(name, known.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -6,8 +6,7 @@ use indexmap::IndexMap;
 use crate::schema::{FlowRules, ForgeOverlays, Security, SkillEntry};
 use crate::value::{
     AllowPrefix, Bounded, Effort, ExecutablePath, FeedbackMode, ModelName, ProviderSource, RepositoryConfig,
-    Resource,
-    RoleName, SandboxSeconds, Slug, Template,
+    Resource, RoleName, SandboxSeconds, Slug, Template,
 };
 
 record! {

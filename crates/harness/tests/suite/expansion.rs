@@ -102,9 +102,8 @@ fn what_must_be_set_is_only_known_with_an_environment() {
             unset("3:17", "runner_env.R", "ONE"),
             unset("4:19", "env.runner.A", "TWO"),
             unset("4:43", "env.sandbox.B", "THREE"),
-            notices[1].to_owned(),
             unset("5:48", "api_servers env D", "FIVE"),
-            notices[2].to_owned(),
+            notices[1].to_owned(),
             unset("6:50", "validation_loop.preflight_check", "SIX"),
         ]
     );

@@ -175,7 +175,9 @@ fn meaning_cases() -> Vec<Case> {
         lines("invalid-variable", "env: {runner: {A: '${'}}", "env: {runner: {A: '${B}'}}"),
         lines("reserved-variable", "env: {sandbox: {PATH: a}}", "env: {runner: {PATH: a}}"),
         lines("deprecated-key", "runner_env: {A: b}", "env: {runner: {A: b}}"),
-        file("no-effect", "config.yaml", "repos: {}\n", "version: 1\n").beside("config.base.yaml", ""),
+        file("no-effect", "config.yaml", "repos: {}\n", "version: 1\n")
+            .beside("config.base.yaml", "")
+            .beside("harness/code.yaml", HARNESS),
         lines(
             "unsupported",
             "security: {host_scanners: {llm_guard: {enabled: true}}}",

@@ -203,7 +203,11 @@ pub(super) async fn ask(
     arguments: &[&str],
     cancel: &Cancel,
 ) -> Option<String> {
-    let env = isolated(path);
+    let mut env = isolated(path);
+    // A directory in somebody's repository is not that repository.
+    if let Some(above) = directory.parent() {
+        env.insert("GIT_CEILING_DIRECTORIES".to_owned(), above.display().to_string());
+    }
     let mut all = SETTINGS.to_vec();
     all.extend_from_slice(arguments);
     let program = Program::Command("git", &all);

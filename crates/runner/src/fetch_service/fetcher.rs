@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use fullsend_guard::{Checks, FindingsLog, Policy};
 use fullsend_harness::schema::HarnessFile;
 use fullsend_origin::{AllowList, EffectiveAllowList, PinnedUrl};
 use fullsend_resolve::{SkillFault, Store, skill_dependencies};
-use fullsend_runtimes::Stage;
+use fullsend_runtimes::{FetchedDirs, SkillFetcher, Stage};
 use fullsend_sandbox::FilesystemMount;
 use tokio::task::JoinError;
 
@@ -297,4 +298,17 @@ async fn in_background<T: Send + 'static>(
 /// A defect of ours, or the end of the program.
 fn broken(error: &JoinError) -> FetchRefusal {
     FetchRefusal::new(500, "internal", "internal error").because("internal", error.to_string())
+}
+
+impl SkillFetcher for RuntimeFetcher {
+    fn fetch<'a>(
+        &'a self,
+        url: &'a str,
+    ) -> Pin<Box<dyn Future<Output = Result<FetchedDirs, String>> + Send + 'a>> {
+        Box::pin(async move {
+            let FetchedSkill { path, dependencies } =
+                RuntimeFetcher::fetch(self, url).await.map_err(|refusal| refusal.message)?;
+            Ok(FetchedDirs { skill: path, dependencies })
+        })
+    }
 }

@@ -6,20 +6,17 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use fullsend_agent::event::Event;
-use fullsend_guard::{Scanner as _, SecretScanner, visible};
+use fullsend_guard::hook::Runtime;
 use fullsend_model::{ToolCall, Usage};
 use serde_json::Value;
 
 use crate::event::{Metrics, RuntimeEvent, TokenUsage, Watch};
 use crate::runtime::RuntimeError;
-
-/// The longest line about a call.
-const LONGEST: usize = 120;
-/// How much of a text is looked at for it.
-const LOOKED_AT: usize = 4096;
+use crate::summary;
 
 /// Tells whoever watches, keeps the stream, and counts.
 pub(super) struct Teller<'w> {
+    runtime: Runtime,
     watch: Watch<'w>,
     stream: BufWriter<File>,
     metrics: Metrics,
@@ -33,12 +30,17 @@ pub(super) struct Teller<'w> {
 }
 
 impl<'w> Teller<'w> {
-    pub(super) fn new(path: &Path, before: Usage, watch: Watch<'w>) -> Result<Self, RuntimeError> {
+    pub(super) fn new(
+        runtime: Runtime,
+        path: &Path,
+        before: Usage,
+        watch: Watch<'w>,
+    ) -> Result<Self, RuntimeError> {
         let made = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
         let failed = |source| RuntimeError::Io { doing: format!("write `{}`", path.display()), source };
         let stream = BufWriter::new(made.map_err(failed)?);
         let metrics = Metrics::default();
-        Ok(Self { watch, stream, metrics, before, begun: false, in_pieces: false, restarts: 0 })
+        Ok(Self { runtime, watch, stream, metrics, before, begun: false, in_pieces: false, restarts: 0 })
     }
 
     /// Tells something.
@@ -84,13 +86,13 @@ impl<'w> Teller<'w> {
             Event::CallBegan { call } => self.tell(RuntimeEvent::ToolUse {
                 id: Some(call.id.clone()),
                 name: call.name.clone(),
-                summary: summary(call),
+                summary: about(self.runtime, call),
             }),
             Event::CallEnded { call, shown, done } => self.tell(RuntimeEvent::ToolResult {
                 id: Some(call.id.clone()),
                 name: Some(call.name.clone()),
                 is_error: !done,
-                summary: line(&shown.line),
+                summary: summary::of_result(&shown.line),
             }),
             Event::Answered { .. } | Event::Told { .. } => {}
         }
@@ -111,30 +113,8 @@ pub(super) fn tokens_since(now: &Usage, before: &Usage) -> TokenUsage {
     }
 }
 
-/// What a call is about; nothing for tools whose arguments may hold anything.
-fn summary(call: &ToolCall) -> String {
-    let key = match call.name.as_str() {
-        "bash" => "command",
-        "read_file" | "write_file" | "edit_file" | "list_files" | "view_image" => "path",
-        "search_files" => "pattern",
-        "web_fetch" | "fetch_skill" => "url",
-        "load_skill" => "name",
-        "delegate_task" => "goal",
-        _ => return String::new(),
-    };
+/// What a call is about.
+fn about(runtime: Runtime, call: &ToolCall) -> String {
     let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-    arguments.get(key).and_then(Value::as_str).map(line).unwrap_or_default()
-}
-
-/// One short line without secrets.
-fn line(text: &str) -> String {
-    // A secret that a cut goes through would not be recognised any more, so the cut that is seen comes after.
-    let start = text.char_indices().nth(LOOKED_AT).map_or(text, |(at, _)| text.get(..at).unwrap_or_default());
-    let masked = SecretScanner::new().scan(start).edits.apply(start);
-    let mut words = masked.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((at, _)) = words.char_indices().nth(LONGEST) {
-        words.truncate(at);
-        words.push('…');
-    }
-    visible(&words).into_owned()
+    summary::of_call(runtime, &call.name, &arguments)
 }

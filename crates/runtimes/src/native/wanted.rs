@@ -42,7 +42,7 @@ impl Native {
             doing: format!("use the repository `{}`", repo.display()),
             source,
         })?;
-        let policy = self.config.policy.clone();
+        let policy = iteration.wanted.flow.clone().unwrap_or_else(|| self.config.policy.clone());
         let on_record = recorded.and_then(|recorded| recorded.settings.structured_result.as_ref());
         let structured = iteration.result.map(|(schema, name)| {
             let path = on_record.map_or_else(|| stage.output().join(name), |result| result.path.clone());

@@ -9,7 +9,9 @@ use fullsend_agent::gate::FlowMode;
 use fullsend_agent::tool::Pending;
 use fullsend_guard::hook::{CanaryCheck, Checks, Runtime};
 use fullsend_model::Message;
-use fullsend_runtimes::{AgentRuntime as _, AgentText, RuntimeEvent, SkillFetcher, Stage, cancellation};
+use fullsend_runtimes::{
+    AgentRuntime as _, AgentText, FetchedDirs, RuntimeEvent, SkillFetcher, Stage, cancellation,
+};
 use serde_json::{Value, json};
 
 use crate::support::native::{Setup, with_room, write};
@@ -419,13 +421,15 @@ struct Fetches {
 }
 
 impl SkillFetcher for Fetches {
-    fn fetch<'a>(&'a self, url: &'a str) -> Pending<'a, Result<String, String>> {
+    fn fetch<'a>(&'a self, url: &'a str) -> Pending<'a, Result<FetchedDirs, String>> {
         Box::pin(async move {
             if !url.contains("#sha256=") {
                 return Err("the address has no pin".to_owned());
             }
             write(&self.skills.join("0123abcd-deploy/SKILL.md"), &skill("deploy", "Deploy slowly."));
-            Ok(format!("{}/0123abcd-deploy", self.target))
+            write(&self.skills.join("89abcdef-base/SKILL.md"), &skill("base", "The base."));
+            let path = |name: &str| format!("{}/{name}", self.target);
+            Ok(FetchedDirs { skill: path("0123abcd-deploy"), dependencies: vec![path("89abcdef-base")] })
         })
     }
 }
@@ -439,8 +443,8 @@ fn a_fetched_skill_can_be_used_at_once() {
   - expect: [{contains: the address has no pin}]
     calls: [{tool: fetch_skill, args: {url: "https://forge.test/a#sha256=00"}}]
   - expect: [{json: {status: fetched, skill: deploy}}]
-    calls: [{tool: load_skill, args: {name: deploy}}]
-  - expect: [{contains: Deploy slowly.}]
+    calls: [{tool: load_skill, args: {name: base}}, {tool: load_skill, args: {name: deploy}}]
+  - expect: [{contains: Deploy slowly.}, {result: 2, contains: The base.}]
     calls: [{tool: bash, args: {command: "cat /sandbox/native-config/skills/0123abcd-deploy/SKILL.md"}}]
   - expect: [{contains: Deploy slowly.}]
     say: Done.
@@ -472,9 +476,10 @@ fn what_the_runtime_cannot_do_is_refused_before_anything_runs() {
         Setup { script: script("  - say: x\n"), ..Setup::default() },
         async |room| {
             let wanted = fullsend_runtimes::Wanted::default();
+            let agent = AgentText { name: "triage".to_owned(), ..AgentText::default() };
             let input = |plugins, skills| fullsend_runtimes::Bootstrap {
                 stage: &stage,
-                agent: Box::leak(Box::new(AgentText::default())),
+                agent: &agent,
                 skills,
                 plugins,
                 hooks: true,
@@ -484,7 +489,7 @@ fn what_the_runtime_cannot_do_is_refused_before_anything_runs() {
             let refused = room.native.bootstrap(&input(&path, &[])).unwrap_err().to_string();
             assert!(refused.contains("plugins"), "{refused}");
             let refused = room.native.bootstrap(&input(&[], &path)).unwrap_err().to_string();
-            assert!(refused.contains("notes"), "{refused}");
+            assert!(refused.contains("linked"), "{refused}");
         },
     );
 }

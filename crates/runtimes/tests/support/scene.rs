@@ -160,6 +160,7 @@ impl Scene {
             spec,
             env: [("FULLSEND_OUTPUT_DIR".to_owned(), "/sandbox/workspace/output".to_owned())].into(),
             hooks: Some(HookDesk { decide, log }),
+            fetcher: None,
             records: root.path().join("records"),
         };
         Self { runtime, place, gateway, log: log_path, plan, dialect: kind.dialect, service, root }

@@ -15,14 +15,14 @@ use crate::output::Advice;
 
 /// What a model is chosen by: options first, then the environment, then what is on record of a run that goes on.
 #[derive(Debug, Default)]
-pub(super) struct OnRecord {
-    pub(super) model: Option<String>,
-    pub(super) url: Option<String>,
-    pub(super) auth: Option<String>,
+pub(in crate::command) struct OnRecord {
+    pub(in crate::command) model: Option<String>,
+    pub(in crate::command) url: Option<String>,
+    pub(in crate::command) auth: Option<String>,
 }
 
 /// Chooses the model.
-pub(super) fn choose(args: &ModelArgs, recorded: &OnRecord) -> Result<ChosenModel> {
+pub(in crate::command) fn choose(args: &ModelArgs, recorded: &OnRecord) -> Result<ChosenModel> {
     // A run goes on with the model it began with, whatever the environment says meanwhile.
     let of_environment = || environment::agent_option("MODEL").map(|(_, value)| value);
     let name = args.model.clone().or_else(|| recorded.model.clone()).or_else(of_environment);

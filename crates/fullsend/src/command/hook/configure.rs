@@ -83,7 +83,7 @@ fn checks(
         let help = match &error {
             SecurityError::NoTirith => "name it with `--tirith /path/to/tirith`",
             SecurityError::NoTools => "add `tools:` to the agent definition, or switch the list off",
-            _ => "correct the `security` block",
+            SecurityError::NoClassifier | _ => "correct the `security` block",
         };
         Advice::new(error.to_string(), help).into()
     })

@@ -63,6 +63,7 @@ const NATIVE: Names = &[
     ("bash", ToolKind::Shell),
     ("delegate_task", ToolKind::Delegate),
     ("edit_file", ToolKind::Edit),
+    ("fetch_skill", ToolKind::Skill),
     ("list_files", ToolKind::List),
     ("load_skill", ToolKind::Skill),
     ("read_file", ToolKind::Read),

@@ -1,0 +1,171 @@
+//! What a person sees of a run while it happens: on standard error, so that standard output stays the result.
+
+use std::io::{self, IsTerminal, Write as _};
+use std::time::Duration;
+
+use fullsend_runner::{Event, Outcome, Step};
+use fullsend_runtimes::RuntimeEvent;
+
+use crate::environment;
+
+/// How much of a summary is quoted in one line.
+const LONGEST_LINE: usize = 160;
+
+/// What is shown.
+#[derive(Debug)]
+pub(super) struct Display {
+    quiet: bool,
+    colour: bool,
+    /// Whether tool calls become notices of the CI system.
+    notices: bool,
+    /// Whether the last thing shown ended its line.
+    at_line_start: bool,
+    /// What the model says, which comes in pieces.
+    text: fullsend_runtimes::Display,
+}
+
+impl Display {
+    pub(super) fn new(quiet: bool) -> Self {
+        let terminal = io::stderr().is_terminal();
+        Self {
+            quiet,
+            colour: terminal && environment::allows_colour(),
+            notices: environment::in_github_actions(),
+            at_line_start: true,
+            text: fullsend_runtimes::Display::new(),
+        }
+    }
+
+    /// Shows something that happened.
+    pub(super) fn show(&mut self, event: &Event) {
+        if self.quiet {
+            return;
+        }
+        match event {
+            Event::StepBegan { step: Step::Agent, iteration: Some(number) } if *number > 1 => {
+                self.line("1", &format!("attempt {number}"));
+            }
+            Event::StepBegan { .. } => {}
+            Event::StepEnded { step, outcome, detail, took, .. } => self.step(*step, *outcome, detail, *took),
+            Event::Warning { text } => self.line("33", &format!("  warning: {}", harmless(text))),
+            Event::Finding { rule, severity, place, detail, action, .. } => {
+                let line = format!("  {severity}[{rule}] {place}: {detail} ({action})");
+                self.line("33", &harmless(&line));
+            }
+            Event::Runtime { event, .. } => self.runtime(event),
+            Event::Access { target, allowed: false, detail, .. } => {
+                self.line("31", &format!("  × {}", harmless(&format!("{target}: {detail}"))));
+            }
+            Event::Access { .. } => {}
+            Event::Waiting { elapsed, left, .. } => {
+                self.line("2", &format!("  … {} s, {} s left", elapsed.as_secs(), left.as_secs()));
+            }
+            Event::Script { line, .. } => self.line("2", &format!("  | {}", harmless(line))),
+        }
+    }
+
+    /// Ends the line that is being written.
+    pub(super) fn end(&mut self) {
+        if !self.at_line_start {
+            self.write("\n");
+        }
+    }
+
+    fn step(&mut self, step: Step, outcome: Outcome, detail: &str, took: Duration) {
+        let (sign, colour) = match outcome {
+            Outcome::Done => ("✓", "32"),
+            Outcome::Skipped => ("-", "2"),
+            Outcome::Failed => ("✗", "31"),
+            Outcome::Blocked => ("■", "31"),
+            Outcome::Cancelled => ("✗", "33"),
+        };
+        let line = format!("{sign} {:12} {:>7}  {}", step.as_str(), time(took), harmless(detail));
+        self.line(colour, line.trim_end());
+    }
+
+    fn runtime(&mut self, event: &RuntimeEvent) {
+        match event {
+            RuntimeEvent::Text { text } => {
+                let mut shown = String::new();
+                self.text.push(text, &mut shown);
+                self.write(&indented(&shown, self.at_line_start));
+            }
+            RuntimeEvent::ToolUse { name, summary, .. } => {
+                let line = format!("{}: {}", short(name), short(summary));
+                let line = harmless(line.trim_end_matches([' ', ':']));
+                self.line("2", &format!("  · {line}"));
+                if self.notices {
+                    self.write(&format!("::notice::{line}\n"));
+                }
+            }
+            RuntimeEvent::ToolResult { is_error: true, name, summary, .. } => {
+                let name = name.as_deref().map(|name| format!("{}: ", short(name))).unwrap_or_default();
+                self.line("31", &format!("  × {}", harmless(&format!("{name}{}", short(summary)))));
+            }
+            RuntimeEvent::Error { kind, message } => {
+                self.line("31", &format!("  {}", harmless(&format!("{kind}: {}", short(message)))));
+            }
+            RuntimeEvent::Retry { attempt, max_retries, error, .. } => {
+                self.line(
+                    "33",
+                    &format!("  again ({attempt} of {max_retries}): {}", harmless(&short(error))),
+                );
+            }
+            RuntimeEvent::Init { .. }
+            | RuntimeEvent::Thinking { .. }
+            | RuntimeEvent::ToolResult { .. }
+            | RuntimeEvent::Tokens(_)
+            | RuntimeEvent::Result { .. } => {}
+        }
+    }
+
+    fn line(&mut self, code: &str, line: &str) {
+        self.end();
+        if self.colour {
+            self.write(&format!("\x1b[{code}m{line}\x1b[0m\n"));
+        } else {
+            self.write(&format!("{line}\n"));
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.at_line_start = text.ends_with('\n');
+            // Nothing can be done about a standard error that cannot be written to.
+            let _nowhere_to_tell = io::stderr().lock().write_all(text.as_bytes());
+        }
+    }
+}
+
+fn time(took: Duration) -> String {
+    match took.as_millis() {
+        millis @ 0..=9_999 => format!("{millis} ms"),
+        _ => format!("{} s", took.as_secs()),
+    }
+}
+
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut letters = line.chars();
+    let cut: String = letters.by_ref().take(LONGEST_LINE).collect();
+    if letters.next().is_some() { format!("{cut}…") } else { cut }
+}
+
+/// Text of the model stands apart from ours.
+fn indented(text: &str, at_line_start: bool) -> String {
+    let mut shown = String::with_capacity(text.len() + 8);
+    let mut start = at_line_start;
+    for line in text.split_inclusive('\n') {
+        if start && !line.trim().is_empty() {
+            shown.push_str("  ");
+        }
+        shown.push_str(line);
+        start = line.ends_with('\n');
+    }
+    shown
+}
+
+/// Text without what a terminal or a CI system would act on.
+fn harmless(text: &str) -> String {
+    fullsend_runtimes::harmless(text)
+}

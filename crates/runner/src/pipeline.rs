@@ -1,0 +1,211 @@
+//! A run from beginning to end.
+//!
+//! The order of steps is [`crate::STEPS`]; this is where it can be read as code. Whatever happens, what the run holds is given
+//! back and the record is ended.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use fullsend_guard::{FindingsLog, SystemClock, TraceId};
+use fullsend_resolve::Resolver;
+use fullsend_yaml::Diagnostic;
+
+use crate::event::{Event, Outcome, Sink, Step};
+use crate::held::Held;
+use crate::home::Home;
+use crate::plan::Plan;
+use crate::records::{Beginning, Records};
+use crate::report::{Report, State};
+use crate::request::Request;
+use crate::run_dir::{RunDir, RunName};
+use crate::steps::{agent, check, deliver, load, pre_script, provision, resolve, scan, upload};
+use crate::stop::Stop;
+use crate::teller::{Made, Teller};
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// How.
+    pub state: State,
+    /// What the command exits with.
+    pub exit_code: u8,
+    /// Why it did not succeed.
+    pub stop: Option<Stop>,
+    /// The directory of the run, once there was one.
+    pub run_dir: Option<PathBuf>,
+    /// The report as it was written last.
+    pub report: Option<Report>,
+}
+
+/// What a run has found out so far, for its end.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) dir: Option<RunDir>,
+    /// Whether the pre-script skipped the run, and why.
+    pub(crate) skipped: Option<(bool, Option<String>)>,
+}
+
+impl Known {
+    /// The name of the run.
+    pub(crate) fn run_name(&self) -> &str {
+        self.dir.as_ref().and_then(|dir| dir.path().file_name()?.to_str()).unwrap_or("run")
+    }
+}
+
+/// Runs an agent, whose references `resolver` resolves. `sink` is told of everything that happens.
+pub async fn run(request: Request, resolver: Resolver, sink: Sink<'_>) -> Finished {
+    let teller = Teller::new(sink, request.cancel.clone());
+    let (mut held, mut known) =
+        (Held { keep: request.options.keep_sandbox, ..Held::default() }, Known::default());
+    let ended = go(request, resolver, &teller, &mut held, &mut known).await;
+    let start = std::time::Instant::now();
+    teller.tell(Event::StepBegan { step: Step::Report, iteration: None });
+    let given_back = held.give_back().await;
+    for warning in given_back.warnings {
+        teller.warn(warning);
+    }
+    teller.with_records(|records| records.update(|report| report.findings.log_head = given_back.head));
+    let directory = known.dir.as_ref().map(|dir| dir.path().to_owned());
+    let detail = directory.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let (outcome, took) = (Outcome::Done, start.elapsed());
+    teller.tell(Event::StepEnded { step: Step::Report, iteration: None, outcome, detail, took });
+    let stop = ended.err();
+    let (state, exit_code) = stop.as_ref().map_or((State::Success, 0), verdict);
+    let reason = stop.as_ref().map(ToString::to_string);
+    let report = teller.into_records().map(|records| {
+        let (report, whole) = records.finish(state, exit_code.into(), reason, known.skipped);
+        (report, whole)
+    });
+    let exit_code =
+        if report.as_ref().is_some_and(|(_, whole)| !whole) { exit_code.max(1) } else { exit_code };
+    Finished { state, exit_code, stop, run_dir: directory, report: report.map(|(report, _)| report) }
+}
+
+/// What an end means to whoever started the run.
+fn verdict(stop: &Stop) -> (State, u8) {
+    match stop {
+        Stop::Skipped { .. } => (State::Skipped, 0),
+        Stop::Blocked { .. } | Stop::KillSwitch { .. } => (State::Blocked, 3),
+        Stop::TimedOut { .. } => (State::Timeout, 124),
+        Stop::Cancelled { signal } => (State::Cancelled, u8::try_from(128 + signal).unwrap_or(130)),
+        Stop::Agent(_) | Stop::Broken { .. } | Stop::Lock { .. } | Stop::Refused { .. } | Stop::Stage(_) => {
+            (State::Failure, 2)
+        }
+        Stop::Resolve(_) | Stop::Failed { .. } | Stop::Sandbox(_) | Stop::Runtime(_) | Stop::Io { .. } => {
+            (State::Failure, 1)
+        }
+    }
+}
+
+async fn go(
+    mut request: Request,
+    resolver: Resolver,
+    teller: &Teller<'_>,
+    held: &mut Held,
+    known: &mut Known,
+) -> Result<(), Stop> {
+    let root =
+        std::path::absolute(request.library.root()).map_err(Stop::io("find the fullsend directory"))?;
+    let found = teller
+        .step(Step::Load, None, async {
+            let path = load::find(&request.configuration, &root, &request.agent)?;
+            let shown = path.strip_prefix(&root).unwrap_or(&path).display().to_string();
+            Ok(Made::done(path, shown))
+        })
+        .await?;
+    let name = resolve::lock_name(&found);
+    let log = begin(&request, &name, teller, known)?;
+    held.log = Some(log.clone());
+    teller.step(Step::Compose, None, async { compose(&mut request, &found) }).await?;
+    teller
+        .step(Step::Check, None, async {
+            let warnings = check::lint_harness(&root, &found, &request.environment)?;
+            let detail = match warnings.len() {
+                0 => "no problems".to_owned(),
+                many => format!("{many} warnings"),
+            };
+            warnings.into_iter().for_each(|warning| teller.warn(warning));
+            Ok(Made::done((), detail))
+        })
+        .await?;
+    let plan = teller
+        .step(Step::Resolve, None, resolve::plan(&mut request, resolver, &found, &name, teller))
+        .await?;
+    let scene = Scene { root: &root, log: &log, plan: &plan, request: &request, teller };
+    pre_script::run(&scene, known).await?;
+    let home = Home::make(&request.stages, known.run_name())
+        .map_err(Stop::io(format!("make a directory in `{}`", request.stages.display())))?;
+    let place = home.root().to_owned();
+    held.home = Some(home);
+    let inputs = teller.step(Step::ScanInput, None, async { scan::inputs(&scene, &place) }).await?;
+    let uploaded = teller.step(Step::Upload, None, upload::upload(&scene, inputs, &place, held)).await?;
+    let ground =
+        teller.step(Step::Provision, None, provision::provision(&scene, uploaded, held, known)).await?;
+    teller.step(Step::ScanContext, None, scan::context(&scene, &ground)).await?;
+    let delivered = agent::attempts(&scene, &ground, known).await;
+    for warning in held.end_session().await {
+        teller.warn(warning);
+    }
+    deliver::connections(&scene, &ground.egress_log);
+    let delivered = delivered?;
+    deliver::post_script(&scene, &delivered, known).await
+}
+
+/// What steps share.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a, 's> {
+    /// The fullsend directory.
+    pub(crate) root: &'a Path,
+    pub(crate) log: &'a FindingsLog,
+    pub(crate) plan: &'a Plan,
+    pub(crate) request: &'a Request,
+    pub(crate) teller: &'a Teller<'s>,
+}
+
+/// Makes the directory of the run and begins its record: from here on every end leaves a report.
+fn begin(
+    request: &Request,
+    agent: &str,
+    teller: &Teller<'_>,
+    known: &mut Known,
+) -> Result<FindingsLog, Stop> {
+    let name = RunName::generate(agent);
+    let dir = RunDir::create(&request.output_dir, &name).map_err(|error| {
+        Stop::refused(error.to_string(), "name another directory with `--output-dir DIR`")
+    })?;
+    let trace_id = TraceId::generate();
+    let clock = Arc::new(SystemClock);
+    let records = Records::begin(&Beginning {
+        dir: &dir,
+        name: name.as_str(),
+        agent,
+        system: request.runtime.system(),
+        trace_id: &trace_id,
+        environment: &request.environment,
+        clock: clock.clone(),
+    })?;
+    teller.record(records);
+    teller.with_records(|records| {
+        records.update(|report| report.runtime = Some(request.runtime.id().as_str().to_owned()));
+    });
+    let log = FindingsLog::create(&dir.findings(), trace_id, clock)
+        .map_err(|error| Stop::Failed { message: format!("the findings log cannot be begun: {error}") })?;
+    known.dir = Some(dir);
+    Ok(log)
+}
+
+/// The harness with its local bases; those that have to be fetched come with resolution.
+fn compose(request: &mut Request, path: &Path) -> Result<Made<()>, Stop> {
+    let mut problems = Vec::new();
+    let composed = request.library.compose(path, &mut problems);
+    let Some(composed) = composed.filter(|_| !problems.iter().any(Diagnostic::is_error)) else {
+        let sources = Box::new(request.library.sources().clone());
+        return Err(Stop::Broken { sources, problems });
+    };
+    let detail = match composed.chain.len() {
+        0 | 1 => "no bases".to_owned(),
+        2 => "1 base".to_owned(),
+        many => format!("{} bases", many - 1),
+    };
+    Ok(Made::done((), detail))
+}

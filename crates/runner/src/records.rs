@@ -1,0 +1,115 @@
+//! The record of a run: its report, its events and its trace, all made from what is told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fullsend_guard::{Checks, Clock, TraceId};
+
+use crate::environment::Environment;
+use crate::event::Event;
+use crate::event_log::EventLog;
+use crate::report::{Report, ReportFile, State, write_metrics};
+use crate::run_dir::RunDir;
+use crate::stop::Stop;
+use crate::trace::{TraceEnd, TraceParent, TraceSettings, Tracer, work_item};
+
+/// The record of a run under way.
+#[derive(Debug)]
+pub(crate) struct Records {
+    dir: RunDir,
+    report: ReportFile,
+    log: EventLog,
+    tracer: Option<Tracer>,
+    /// Said once: a disk that is full stays full.
+    failed: bool,
+}
+
+/// What a record begins with.
+#[derive(Debug)]
+pub(crate) struct Beginning<'a> {
+    pub(crate) dir: &'a RunDir,
+    pub(crate) name: &'a str,
+    pub(crate) agent: &'a str,
+    pub(crate) system: &'a str,
+    pub(crate) trace_id: &'a TraceId,
+    pub(crate) environment: &'a Environment,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Records {
+    /// Begins the record.
+    pub(crate) fn begin(beginning: &Beginning<'_>) -> Result<Self, Stop> {
+        let Beginning { dir, name, agent, system, trace_id, environment, clock } = beginning;
+        let env: BTreeMap<String, String> =
+            environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let env = &env;
+        let item = work_item(env);
+        let checks = Checks::default();
+        let failed = |what: &'static str| Stop::io(format!("begin the {what} in `{}`", dir.path().display()));
+        let report = Report::new(name, agent, trace_id.as_str(), &item);
+        let report =
+            ReportFile::create(&dir.report(), report, &checks, clock.clone()).map_err(failed("report"))?;
+        let log = EventLog::create(&dir.events(), &checks, clock.clone()).map_err(failed("events"))?;
+        let settings = TraceSettings {
+            agent: (*agent).to_owned(),
+            work_item: item,
+            security_trace_id: (*trace_id).clone(),
+            system: (*system).to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            resource: TraceSettings::resource(env),
+            parent: TraceParent::adopt(
+                env.get("TRACEPARENT").map(String::as_str),
+                env.get("TRACESTATE").map(String::as_str),
+            ),
+            longest_attribute: TraceSettings::longest_attribute(env),
+        };
+        let tracer = (!TraceSettings::disabled(env))
+            .then(|| Tracer::start(&dir.telemetry(), settings, clock.clone()))
+            .transpose()
+            .map_err(failed("trace"))?;
+        Ok(Self { dir: (*dir).clone(), report, log, tracer, failed: false })
+    }
+
+    /// Puts an event on record. A record that cannot be written does not end the run, which would lose more: its end says so.
+    pub(crate) fn note(&mut self, event: &Event) {
+        let written = self.report.observe(event).and_then(|()| self.log.write(event));
+        self.failed |= written.is_err();
+        if let Some(tracer) = &mut self.tracer {
+            tracer.observe(event);
+        }
+    }
+
+    /// Changes what the report says beside events.
+    pub(crate) fn update(&mut self, change: impl FnOnce(&mut Report)) {
+        self.failed |= self.report.update(change).is_err();
+    }
+
+    /// The span of the run, for programs that it starts.
+    pub(crate) fn traceparent(&self) -> Option<String> {
+        self.tracer.as_ref().map(Tracer::traceparent)
+    }
+
+    /// Ends the record. Says the report as it is, and whether all of it was written.
+    pub(crate) fn finish(
+        mut self,
+        state: State,
+        exit_code: i32,
+        reason: Option<String>,
+        skipped: Option<(bool, Option<String>)>,
+    ) -> (Report, bool) {
+        let iterations = self.report.report().iterations.len();
+        let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
+        let metrics = self.report.report().metrics.clone();
+        if iterations > 0 {
+            self.failed |= write_metrics(&self.dir.metrics(), &metrics, iterations).is_err();
+        }
+        self.failed |= self.report.finish(state, exit_code, reason.clone()).is_err();
+        let validated = self.report.report().validated_iteration.is_some();
+        if let Some(tracer) = self.tracer {
+            let error = reason.filter(|_| !matches!(state, State::Success | State::Skipped));
+            let end = TraceEnd { exit_code, error, validated, skipped, iterations, metrics };
+            self.failed |= tracer.finish(&end).is_err();
+        }
+        (self.report.report().clone(), !self.failed)
+    }
+}

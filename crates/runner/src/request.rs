@@ -1,0 +1,75 @@
+//! What a run is asked to be: everything that the caller decides.
+
+use std::fmt;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use fullsend_harness::Library;
+use fullsend_harness::config::Configuration;
+use fullsend_harness::value::Platform;
+use fullsend_resolve::Store;
+use fullsend_resolve::lock::LockFile;
+use fullsend_runtimes::{AgentRuntime, Cancel};
+use fullsend_sandbox::{SandboxBackend, SandboxError};
+
+use crate::environment::Environment;
+
+/// What a run is asked to be.
+#[derive(Debug)]
+pub struct Request {
+    /// The agent: its name, or the path of its harness.
+    pub agent: String,
+    /// The documents of the fullsend directory.
+    pub library: Library,
+    /// Its configuration, which is readable.
+    pub configuration: Configuration,
+    /// The way to content while the agent runs.
+    pub store: Arc<Store>,
+    /// What is locked.
+    pub lock: LockFile,
+    /// The platform whose overlay applies.
+    pub platform: Option<Platform>,
+    /// The repository that the agent works on. It is copied, never changed.
+    pub target_repo: PathBuf,
+    /// Where run directories are made.
+    pub output_dir: PathBuf,
+    /// Where the files of runs are put together; of this user alone.
+    pub stages: PathBuf,
+    /// The program to put into the sandbox.
+    pub program: PathBuf,
+    /// The environment of the caller, with what its files add.
+    pub environment: Environment,
+    /// Who drives the model.
+    pub runtime: Arc<dyn AgentRuntime>,
+    /// What makes sandboxes.
+    pub backends: Arc<dyn Backends>,
+    /// Switches of the command line.
+    pub options: Options,
+    /// The wish to end it.
+    pub cancel: Cancel,
+}
+
+/// Switches of the command line.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whether the post-script is run.
+    pub post_script: bool,
+    /// Whether the sandbox and its files are kept.
+    pub keep_sandbox: bool,
+    /// What to log for debugging.
+    pub debug: Option<String>,
+    /// Whether nothing may be fetched.
+    pub offline: bool,
+}
+
+/// A backend on its way.
+pub type Connecting<'a> =
+    Pin<Box<dyn Future<Output = Result<Arc<dyn SandboxBackend>, SandboxError>> + Send + 'a>>;
+
+/// Makes sandboxes: on this machine, or in containers of an image.
+pub trait Backends: fmt::Debug + Send + Sync {
+    /// The backend for an image, or for none; its decisions about connections go to `egress_log`.
+    fn connect<'a>(&'a self, image: Option<&'a str>, egress_log: &'a Path) -> Connecting<'a>;
+}

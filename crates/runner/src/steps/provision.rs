@@ -1,0 +1,153 @@
+//! Makes the sandbox, in which the policy of the harness is true.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use fullsend_runtimes::{PROGRAM, Place, SkillFetcher};
+use fullsend_sandbox::{NetworkPolicy, ResourceLimits, SandboxSession, SandboxSessionId, SandboxSpec};
+use tokio::sync::Mutex;
+
+use crate::api_servers::{ApiServers, ServerWanted};
+use crate::context::Withheld;
+use crate::environment::child;
+use crate::fetch_service::FetchService;
+use crate::grants::{provider_grants, sandbox_spec};
+use crate::held::Held;
+use crate::hook_events::HookEvents;
+use crate::pipeline::{Known, Scene};
+use crate::report::SandboxRecord;
+use crate::run_dir::RunDir;
+use crate::steps::pre_script::with_cause;
+use crate::steps::upload::Uploaded;
+use crate::stop::Stop;
+use crate::teller::Made;
+
+/// How long the sandbox may take to be there when the harness does not say.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The image that is used whatever the harness says.
+const IMAGE_VARIABLE: &str = "FULLSEND_SANDBOX_IMAGE";
+
+/// Where the agent works, and what the run still needs of its making.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    pub(crate) place: Place,
+    pub(crate) withheld: Withheld,
+    pub(crate) events: Mutex<HookEvents>,
+    pub(crate) egress_log: PathBuf,
+}
+
+/// Makes the sandbox.
+pub(crate) async fn provision(
+    scene: &Scene<'_, '_>,
+    uploaded: Uploaded,
+    held: &mut Held,
+    known: &Known,
+) -> Result<Made<Ground>, Stop> {
+    let (request, harness) = (scene.request, &scene.plan.harness);
+    let Some(dir) = &known.dir else {
+        return Err(Stop::Failed { message: "the run has no directory".to_owned() });
+    };
+    let egress_log = dir.logs().join("egress.jsonl");
+    let image = request.environment.get(IMAGE_VARIABLE).filter(|image| !image.is_empty());
+    let image = image.or_else(|| harness.image.as_ref().map(|image| image.value.as_str()));
+    serve(scene, dir, held).await?;
+    let mut spec = granted(scene, &uploaded, held)?;
+    spec.session_id = Some(SandboxSessionId::new(known.run_name())?);
+    let backend = request.backends.connect(image, &egress_log).await?;
+    let patience = harness.sandbox_timeout_seconds.as_ref();
+    let patience = patience.and_then(|seconds| u64::try_from(seconds.value.get()).ok());
+    let patience = patience.filter(|seconds| *seconds > 0).map_or(PATIENCE, Duration::from_secs);
+    let made = tokio::time::timeout(patience, backend.provision(spec.clone())).await;
+    let session = made.map_err(|_elapsed| Stop::Failed {
+        message: format!("the sandbox was not ready within {} seconds", patience.as_secs()),
+    })??;
+    held.session = Some((Arc::clone(&backend), session.id.clone()));
+    if let Some(hide) = uploaded.withheld.git_request(&uploaded.stage, true) {
+        let hidden = backend.exec(&session.id, hide).await?;
+        if !hidden.success() {
+            scene
+                .teller
+                .warn("git in the sandbox shows settings of the repository that were set aside as deleted");
+        }
+    }
+    let detail = format!("{} {}", session.backend, session.id);
+    scene.teller.with_records(|records| records.update(|report| report.sandbox = Some(record(&session))));
+    let Uploaded { stage, env, withheld, hooks, events, fetcher, .. } = uploaded;
+    let fetcher = fetcher.map(|fetcher| Arc::new(fetcher) as Arc<dyn SkillFetcher>);
+    let place =
+        Place { stage, backend, session: session.id, spec, env, hooks, fetcher, records: dir.records() };
+    Ok(Made::done(Ground { place, withheld, events: Mutex::new(events), egress_log }, detail))
+}
+
+/// Starts the servers beside the sandbox.
+async fn serve(scene: &Scene<'_, '_>, dir: &RunDir, held: &mut Held) -> Result<(), Stop> {
+    let (plan, request) = (scene.plan, scene.request);
+    let servers = plan.harness.api_servers.iter().flatten().zip(&plan.expanded.api_servers);
+    let wanted: Vec<ServerWanted> = servers
+        .filter_map(|(server, own)| {
+            let port = server.port.as_ref().and_then(|port| u16::try_from(port.value.get()).ok());
+            Some(ServerWanted {
+                name: server.name.as_ref()?.as_str().to_owned(),
+                script: scene.root.join(server.script.as_ref()?.as_str()),
+                port,
+                env: child(&request.environment, own, None),
+            })
+        })
+        .collect();
+    if !wanted.is_empty() {
+        let started = ApiServers::start(&wanted, scene.root, &dir.logs(), &request.cancel).await;
+        held.servers = Some(started.map_err(|error| Stop::Failed { message: with_cause(&error) })?);
+    }
+    Ok(())
+}
+
+/// What the session is asked to be: what the policy grants, and what the run itself needs.
+fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<SandboxSpec, Stop> {
+    let (plan, request) = (scene.plan, scene.request);
+    let refused = |error: crate::grants::GrantError| {
+        Stop::refused(with_cause(&error), "correct the policy or the provider")
+    };
+    let definitions = &plan.definitions;
+    let providers = provider_grants(&definitions.providers, &definitions.profiles, &request.environment)
+        .map_err(refused)?;
+    for warning in &providers.warnings {
+        scene.teller.warn(warning.clone());
+    }
+    let own = uploaded.stage.mounts(&uploaded.config_dir).into_iter();
+    let own = own.chain(uploaded.equipment.mounts.iter().cloned()).chain(uploaded.mounts.iter().cloned());
+    let mut endpoints = uploaded.equipment.endpoints.clone();
+    endpoints.extend(held.fetching.as_ref().map(FetchService::endpoint));
+    endpoints.extend(held.servers.iter().flat_map(ApiServers::endpoints));
+    let base = SandboxSpec {
+        mounts: own.collect(),
+        endpoints,
+        network_policy: NetworkPolicy::limited(uploaded.equipment.hosts.iter().cloned()),
+        limits: limits(plan.timeout),
+        ..SandboxSpec::default()
+    };
+    let policy = plan.policy.as_ref();
+    let mut spec =
+        sandbox_spec(base, policy, scene.root, &providers, &request.environment).map_err(refused)?;
+    if let Some(programs) = &mut spec.programs {
+        programs.push(PROGRAM.to_owned());
+        programs.extend(uploaded.equipment.programs.iter().cloned());
+    }
+    Ok(spec)
+}
+
+/// What a run may use when its policy does not say.
+fn limits(timeout: Duration) -> ResourceLimits {
+    ResourceLimits {
+        wall_time: Some(timeout),
+        memory_mb: Some(4096),
+        processes: Some(1024),
+        file_size_mb: Some(2048),
+        ..ResourceLimits::default()
+    }
+}
+
+fn record(session: &SandboxSession) -> SandboxRecord {
+    let enforces = session.metadata.iter().map(|(name, value)| format!("{name}: {value}"));
+    SandboxRecord { backend: session.backend.clone(), enforces: enforces.collect(), missing: Vec::new() }
+}

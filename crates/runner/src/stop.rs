@@ -1,0 +1,159 @@
+//! Why a run does not go on.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use fullsend_harness::ShowError;
+use fullsend_resolve::ResolveError;
+use fullsend_runtimes::{RuntimeError, StageError};
+use fullsend_sandbox::SandboxError;
+use fullsend_yaml::{Diagnostic, SourceMap};
+
+use crate::event::Outcome;
+
+/// Why a run does not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Stop {
+    /// There is no such agent, or it may not run.
+    #[error(transparent)]
+    Agent(#[from] ShowError),
+    /// The organisation or the repository has switched all runs off.
+    #[error("`kill_switch` is on in `{}`: no agent may run", file.display())]
+    KillSwitch {
+        /// Which file says so.
+        file: PathBuf,
+    },
+    /// The harness has errors.
+    #[error("the harness has errors")]
+    Broken {
+        /// The files, for showing places.
+        sources: Box<SourceMap>,
+        /// The problems.
+        problems: Vec<Diagnostic>,
+    },
+    /// What the harness names cannot be had.
+    #[error("the harness cannot be resolved")]
+    Resolve(#[from] Box<ResolveError>),
+    /// The lock file says otherwise.
+    #[error("{message}")]
+    Lock {
+        /// What disagrees.
+        message: String,
+        /// What to do.
+        help: String,
+    },
+    /// What was asked for cannot be done.
+    #[error("{message}")]
+    Refused {
+        /// What, and why.
+        message: String,
+        /// What to do.
+        help: String,
+    },
+    /// Scanners found what may not go on.
+    #[error("{message}")]
+    Blocked {
+        /// How much of what.
+        message: String,
+        /// What to do.
+        help: String,
+    },
+    /// The pre-script says that there is nothing to do.
+    #[error("skipped: {reason}")]
+    Skipped {
+        /// In its words.
+        reason: String,
+    },
+    /// Something of the harness failed: a script, the agent, the validation.
+    #[error("{message}")]
+    Failed {
+        /// What, and how.
+        message: String,
+    },
+    /// The time of the run is over.
+    #[error("the agent did not finish within {minutes} minutes")]
+    TimedOut {
+        /// How long it had.
+        minutes: u64,
+    },
+    /// Somebody ended the run.
+    #[error("cancelled by signal {signal}")]
+    Cancelled {
+        /// The signal.
+        signal: i32,
+    },
+    /// The sandbox.
+    #[error("the sandbox failed")]
+    Sandbox(#[from] SandboxError),
+    /// The runtime.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// The directories of the run.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// A file.
+    #[error("cannot {doing}")]
+    Io {
+        /// What was being done, to which file.
+        doing: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+impl Stop {
+    /// A failure of a file, with what was being done to it.
+    pub fn io(doing: impl fmt::Display) -> impl FnOnce(std::io::Error) -> Self {
+        let doing = doing.to_string();
+        move |source| Self::Io { doing, source }
+    }
+
+    /// A refusal with its remedy.
+    pub fn refused(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Refused { message: message.into(), help: help.into() }
+    }
+
+    /// What to do about it, where that is known.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Self::Refused { help, .. } | Self::Blocked { help, .. } | Self::Lock { help, .. } => {
+                Some(help.clone())
+            }
+            Self::KillSwitch { .. } => Some("switch it off there when agents may run again".to_owned()),
+            Self::Broken { .. } => {
+                Some("correct the problems above; `fullsend harness lint` lists all of them".to_owned())
+            }
+            Self::Resolve(error) => error.help(),
+            Self::TimedOut { .. } => Some("raise `timeout_minutes`, or give the agent less to do".to_owned()),
+            Self::Agent(_)
+            | Self::Skipped { .. }
+            | Self::Failed { .. }
+            | Self::Cancelled { .. }
+            | Self::Sandbox(_)
+            | Self::Runtime(_)
+            | Self::Stage(_)
+            | Self::Io { .. } => None,
+        }
+    }
+
+    /// How the step ended that it happened in.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            Self::Skipped { .. } => Outcome::Skipped,
+            Self::Blocked { .. } | Self::KillSwitch { .. } => Outcome::Blocked,
+            Self::Cancelled { .. } => Outcome::Cancelled,
+            Self::Agent(_)
+            | Self::Broken { .. }
+            | Self::Resolve(_)
+            | Self::Lock { .. }
+            | Self::Refused { .. }
+            | Self::Failed { .. }
+            | Self::TimedOut { .. }
+            | Self::Sandbox(_)
+            | Self::Runtime(_)
+            | Self::Stage(_)
+            | Self::Io { .. } => Outcome::Failed,
+        }
+    }
+}
