@@ -20,8 +20,10 @@ mod suite {
     mod doctor;
     mod exec_cli;
     mod fetch_skill;
+    mod flow_canaries;
     mod flow_explain;
     mod flow_leaks;
+    mod flow_protected;
     mod flow_sources;
     mod flow_victims;
     mod flow_web;

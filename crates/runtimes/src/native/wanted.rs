@@ -67,6 +67,7 @@ impl Native {
             role: PromptRole::DirectCommand,
             provenance: provenance(iteration, &repo),
             manifest: None,
+            canaries: None,
             skills_roots: skills_roots(stage, &repo, &policy, place.fetcher.is_some()),
             preload: Vec::new(),
             catalogue: true,
