@@ -54,6 +54,7 @@ pub mod script;
 pub mod security;
 mod steps;
 mod stop;
+mod strays;
 mod teller;
 pub mod trace;
 pub mod transcript;

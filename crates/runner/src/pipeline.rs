@@ -173,10 +173,27 @@ fn begin(
     let dir = RunDir::create(&request.output_dir, &name).map_err(|error| {
         Stop::refused(error.to_string(), "name another directory with `--output-dir DIR`")
     })?;
-    let trace_id = TraceId::generate();
-    let clock = Arc::new(SystemClock);
+    // A directory without a record would claim a run that never was, as on a disk that is full.
+    let (records, log) =
+        record(request, agent, &dir, &name).inspect_err(|_| drop(std::fs::remove_dir_all(dir.path())))?;
+    teller.record(records);
+    teller.with_records(|records| {
+        records.update(|report| report.runtime = Some(request.runtime.id().as_str().to_owned()));
+    });
+    known.dir = Some(dir);
+    Ok(log)
+}
+
+/// Everything that the record of a run is made of.
+fn record(
+    request: &Request,
+    agent: &str,
+    dir: &RunDir,
+    name: &RunName,
+) -> Result<(Records, FindingsLog), Stop> {
+    let (trace_id, clock) = (TraceId::generate(), Arc::new(SystemClock));
     let records = Records::begin(&Beginning {
-        dir: &dir,
+        dir,
         name: name.as_str(),
         agent,
         system: request.runtime.system(),
@@ -184,14 +201,9 @@ fn begin(
         environment: &request.environment,
         clock: clock.clone(),
     })?;
-    teller.record(records);
-    teller.with_records(|records| {
-        records.update(|report| report.runtime = Some(request.runtime.id().as_str().to_owned()));
-    });
     let log = FindingsLog::create(&dir.findings(), trace_id, clock)
         .map_err(|error| Stop::Failed { message: format!("the findings log cannot be begun: {error}") })?;
-    known.dir = Some(dir);
-    Ok(log)
+    Ok((records, log))
 }
 
 /// The harness with its local bases; those that have to be fetched come with resolution.
