@@ -1,4 +1,4 @@
-//! What hooks decide, told as events of the run.
+//! What hooks and the service for skills decide, told as events of the run.
 //!
 //! Hooks are answered by threads that outlive no call; what they find is handed over to the task that tells of everything.
 
@@ -6,7 +6,7 @@ use fullsend_guard::hook::{Decision, HookPhase, Recorded};
 use fullsend_guard::service::tool_name;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::event::{Event, Step};
+use crate::event::{AccessKind, Event, Step};
 
 /// Hands decisions over.
 #[derive(Clone, Debug)]
@@ -43,6 +43,14 @@ impl HookTeller {
                 action: action.as_str().to_owned(),
             });
         }
+    }
+}
+
+impl HookTeller {
+    /// Hands over that a skill was asked for.
+    pub(crate) fn fetch(&self, url: &str, allowed: bool, why: &str) {
+        let (target, detail) = (url.to_owned(), why.to_owned());
+        let _nobody_listens = self.0.send(Event::Access { kind: AccessKind::Fetch, target, allowed, detail });
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use fullsend_runtimes::{PROGRAM, Place, SkillFetcher};
 use fullsend_sandbox::{
-    NetworkPolicy, ResourceLimits, SandboxBackend, SandboxSession, SandboxSessionId, SandboxSpec,
+    FilesystemMount, NetworkPolicy, ResourceLimits, SandboxBackend, SandboxSession, SandboxSessionId,
+    SandboxSpec,
 };
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -15,7 +16,7 @@ use crate::api_servers::{ApiServers, ServerWanted};
 use crate::context::Withheld;
 use crate::environment::child;
 use crate::fetch_service::FetchService;
-use crate::grants::{provider_grants, sandbox_spec};
+use crate::grants::sandbox_spec;
 use crate::held::Held;
 use crate::hook_events::HookEvents;
 use crate::pipeline::{Known, Scene};
@@ -125,19 +126,24 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
     let refused = |error: crate::grants::GrantError| {
         Stop::refused(with_cause(&error), "correct the policy or the provider")
     };
-    let definitions = &plan.definitions;
-    let providers = provider_grants(&definitions.providers, &definitions.profiles, &request.environment)
-        .map_err(refused)?;
+    let providers = &plan.providers;
     for warning in &providers.warnings {
         scene.teller.warn(warning.clone());
     }
     let own = uploaded.stage.mounts(&uploaded.config_dir).into_iter();
     let own = own.chain(uploaded.equipment.mounts.iter().cloned()).chain(uploaded.mounts.iter().cloned());
+    let mut mounts: Vec<FilesystemMount> = Vec::new();
+    for mount in own {
+        // The directory of skills is asked for by a runtime and by what fetches into it.
+        if !mounts.contains(&mount) {
+            mounts.push(mount);
+        }
+    }
     let mut endpoints = uploaded.equipment.endpoints.clone();
     endpoints.extend(held.fetching.as_ref().map(FetchService::endpoint));
     endpoints.extend(held.servers.iter().flat_map(ApiServers::endpoints));
     let base = SandboxSpec {
-        mounts: own.collect(),
+        mounts,
         endpoints,
         network_policy: NetworkPolicy::limited(uploaded.equipment.hosts.iter().cloned()),
         limits: limits(plan.timeout),
@@ -145,7 +151,7 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
     };
     let policy = plan.policy.as_ref();
     let mut spec =
-        sandbox_spec(base, policy, scene.root, &providers, &request.environment).map_err(refused)?;
+        sandbox_spec(base, policy, scene.root, providers, &request.environment).map_err(refused)?;
     if let Some(programs) = &mut spec.programs {
         programs.push(PROGRAM.to_owned());
         programs.extend(uploaded.equipment.programs.iter().cloned());
