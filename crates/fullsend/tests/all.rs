@@ -43,6 +43,7 @@ mod suite {
     mod remote;
     mod remote_bases;
     mod run_cancel;
+    mod run_strangers;
     mod running;
     mod runs;
     mod same_findings;

@@ -46,6 +46,7 @@ pub mod readonly_repo;
 mod records;
 pub mod report;
 mod request;
+mod reserve;
 pub mod run_dir;
 pub mod runs;
 pub mod sanitise;

@@ -32,6 +32,10 @@ pub(super) fn tell(finished: Finished, format: ShowFormat, output: &mut Output) 
         None | Some(Stop::Skipped { .. }) => {}
         Some(stop) => explain(stop, output),
     }
+    if let Some(unrecorded) = finished.unrecorded {
+        let message = format!("the record of the run is not complete: {unrecorded}");
+        output.failure(&Advice::new(message, "make room on that disk, or use another `--output-dir`").into());
+    }
     Ok(exit)
 }
 
@@ -81,10 +85,8 @@ fn explain(stop: Stop, output: &mut Output) {
         Stop::Agent(error) => show::explain(error),
         Stop::Resolve(error) => remote::explain(*error, output),
         stop => match stop.help() {
-            Some(help) => {
-                let message = stop.to_string();
-                anyhow::Error::new(stop).context(Advice::new(message, help))
-            }
+            // What has a remedy of its own says everything in its message.
+            Some(help) => Advice::new(stop.to_string(), help).into(),
             None => anyhow::Error::new(stop),
         },
     };
