@@ -170,7 +170,10 @@ fn limits(time: Duration) -> ResourceLimits {
     }
 }
 
+/// What is enforced, and what is not there, in the words of the backend.
 fn record(session: &SandboxSession) -> SandboxRecord {
-    let enforces = session.metadata.iter().map(|(name, value)| format!("{name}: {value}"));
-    SandboxRecord { backend: session.backend.clone(), enforces: enforces.collect(), missing: Vec::new() }
+    let told = session.metadata.iter().map(|(name, value)| (format!("{name}: {value}"), value == "absent"));
+    let (missing, enforces): (Vec<_>, Vec<_>) = told.partition(|(_, is_absent)| *is_absent);
+    let lines = |list: Vec<(String, bool)>| list.into_iter().map(|(line, _)| line).collect();
+    SandboxRecord { backend: session.backend.clone(), enforces: lines(enforces), missing: lines(missing) }
 }
