@@ -44,6 +44,8 @@ mod suite {
     mod pinning;
     mod remote;
     mod remote_bases;
+    mod run_cancel;
+    mod run_strangers;
     mod running;
     mod runs;
     mod same_findings;

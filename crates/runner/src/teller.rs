@@ -90,7 +90,11 @@ impl<'s> Teller<'s> {
         let start = Instant::now();
         let result = match self.cancel.signal() {
             Some(signal) => Err(Stop::Cancelled { signal }),
-            None => work.await,
+            // What fails when the run is to end fails because of that: a terminal interrupts everything at once.
+            None => work.await.map_err(|stop| match self.cancel.signal() {
+                Some(signal) if stop.outcome() == Outcome::Failed => Stop::Cancelled { signal },
+                Some(_) | None => stop,
+            }),
         };
         let (outcome, detail) = match &result {
             Ok(made) => (made.outcome, made.detail.clone()),

@@ -13,7 +13,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::time::{Instant, timeout_at};
 
@@ -57,7 +56,7 @@ pub struct VisitRules {
 pub struct Visitor {
     plain_http: PlainHttp,
     rules: FetchRules,
-    tls: Arc<ClientConfig>,
+    tls: Arc<roots::Tls>,
     resolver: Arc<dyn Resolve>,
 }
 
@@ -115,7 +114,7 @@ impl Visitor {
     /// A visitor with a resolver of its own.
     pub fn with_resolver(rules: VisitRules, resolver: Arc<dyn Resolve>) -> Result<Self, RulesError> {
         let VisitRules { plain_http, private_hosts, extra_roots } = rules;
-        let tls = roots::tls_config(&extra_roots)?;
+        let tls = Arc::new(roots::Tls::new(&extra_roots)?);
         let rules = FetchRules { private_hosts, extra_roots, ..FetchRules::new(Vec::new()) };
         Ok(Self { plain_http, rules, tls, resolver })
     }
@@ -173,7 +172,7 @@ impl Visitor {
                 })?,
             };
             let addresses = admit::pin_addresses(&target, &found, &self.rules)?;
-            let tls = at.is_encrypted().then_some(&self.tls);
+            let tls = at.is_encrypted().then(|| self.tls.config());
             let stream = exchange::connect(&target, &addresses, &self.rules, tls).await?;
             exchange::exchange(&target, stream, at, visit).await
         });

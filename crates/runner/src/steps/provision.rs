@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use fullsend_runtimes::{PROGRAM, Place, SkillFetcher};
 use fullsend_sandbox::{
-    FilesystemMount, NetworkPolicy, ResourceLimits, SandboxSession, SandboxSessionId, SandboxSpec,
+    FilesystemMount, NetworkPolicy, ResourceLimits, SandboxBackend, SandboxSession, SandboxSessionId,
+    SandboxSpec,
 };
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use crate::api_servers::{ApiServers, ServerWanted};
 use crate::context::Withheld;
@@ -60,11 +62,7 @@ pub(crate) async fn provision(
     let patience = harness.sandbox_timeout_seconds.as_ref();
     let patience = patience.and_then(|seconds| u64::try_from(seconds.value.get()).ok());
     let patience = patience.filter(|seconds| *seconds > 0).map_or(PATIENCE, Duration::from_secs);
-    let made = tokio::time::timeout(patience, backend.provision(spec.clone())).await;
-    let session = made.map_err(|_elapsed| Stop::Failed {
-        message: format!("the sandbox was not ready within {} seconds", patience.as_secs()),
-    })??;
-    held.session = Some((Arc::clone(&backend), session.id.clone()));
+    let session = make(&backend, &spec, patience, held).await?;
     if let Some(hide) = uploaded.withheld.git_request(&uploaded.stage, true) {
         let hidden = backend.exec(&session.id, hide).await?;
         if !hidden.success() {
@@ -80,6 +78,24 @@ pub(crate) async fn provision(
     let place =
         Place { stage, backend, session: session.id, spec, env, hooks, fetcher, records: dir.records() };
     Ok(Made::done(Ground { place, withheld, events: Mutex::new(events), egress_log }, detail))
+}
+
+/// Makes the sandbox in a task of its own: when the run ends meanwhile, the making is waited for, since dropping it halfway
+/// would leave behind what nobody knows of.
+async fn make(
+    backend: &Arc<dyn SandboxBackend>,
+    spec: &SandboxSpec,
+    patience: Duration,
+    held: &mut Held,
+) -> Result<SandboxSession, Stop> {
+    held.session = spec.session_id.clone().map(|id| (Arc::clone(backend), id));
+    let (maker, wanted) = (Arc::clone(backend), spec.clone());
+    let making = held.making.insert(tokio::spawn(async move { maker.provision(wanted).await }));
+    let made = timeout(patience, making).await.map_err(|_elapsed| Stop::Failed {
+        message: format!("the sandbox was not ready within {} seconds", patience.as_secs()),
+    })?;
+    held.making = None;
+    Ok(made.map_err(|error| Stop::Failed { message: format!("the sandbox could not be made: {error}") })??)
 }
 
 /// Starts the servers beside the sandbox.
@@ -144,9 +160,9 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
 }
 
 /// What a run may use when its policy does not say.
-fn limits(timeout: Duration) -> ResourceLimits {
+fn limits(time: Duration) -> ResourceLimits {
     ResourceLimits {
-        wall_time: Some(timeout),
+        wall_time: Some(time),
         memory_mb: Some(4096),
         processes: Some(1024),
         file_size_mb: Some(2048),

@@ -57,8 +57,9 @@ pub(crate) async fn upload(
     let (request, plan) = (scene.request, scene.plan);
     let repo_name = request.target_repo.file_name().map(|name| name.to_string_lossy().into_owned());
     let stage = Stage::create(home, &repo_name.unwrap_or_default())?;
-    let copied =
-        assemble::repository(&request.target_repo, &stage, &[&request.output_dir]).map_err(failed)?;
+    let is_over = || request.cancel.signal().is_some();
+    let copied = assemble::repository(&request.target_repo, &stage, &[&request.output_dir], &is_over)
+        .map_err(failed)?;
     let withheld = instructions(scene, &stage, &inputs)?;
     if let Some(input) = &plan.agent_input {
         warn(scene, assemble::agent_input(input, &stage).map_err(failed)?.warnings);

@@ -32,6 +32,10 @@ pub(super) fn tell(finished: Finished, format: ShowFormat, output: &mut Output) 
         None | Some(Stop::Skipped { .. }) => {}
         Some(stop) => explain(stop, output),
     }
+    if let Some(unrecorded) = finished.unrecorded {
+        let message = format!("the record of the run is not complete: {unrecorded}");
+        output.failure(&Advice::new(message, "make room on that disk, or use another `--output-dir`").into());
+    }
     Ok(exit)
 }
 
