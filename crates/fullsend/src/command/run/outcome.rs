@@ -81,10 +81,7 @@ fn explain(stop: Stop, output: &mut Output) {
         Stop::Agent(error) => show::explain(error),
         Stop::Resolve(error) => remote::explain(*error, output),
         stop => match stop.help() {
-            Some(help) => {
-                let message = stop.to_string();
-                anyhow::Error::new(stop).context(Advice::new(message, help))
-            }
+            Some(help) => Advice::new(stop.to_string(), help).into(),
             None => anyhow::Error::new(stop),
         },
     };
