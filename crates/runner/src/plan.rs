@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::assemble::copy_tree;
 use crate::environment::{Environment, Expanded, expand};
-use crate::grants::{Definitions, definitions};
+use crate::grants::{ProviderGrants, definitions, provider_grants};
 use crate::policy_file::PolicyFile;
 use crate::request::Options;
 use crate::security::{CanaryPlan, HookInput, HostSecurity, canary_plan, hook_checks, host_security};
@@ -39,7 +39,7 @@ pub(crate) struct Plan {
     pub(crate) harness: HarnessFile,
     pub(crate) expanded: Expanded,
     pub(crate) policy: Option<PolicyFile>,
-    pub(crate) definitions: Definitions,
+    pub(crate) providers: ProviderGrants,
     pub(crate) security: HostSecurity,
     pub(crate) hooks: hook::Checks,
     pub(crate) canary: CanaryPlan,
@@ -130,7 +130,7 @@ impl Plan {
         let expanded = expand(&harness, environment, &root).map_err(|problems| broken(library, problems))?;
         let unsaid = Security::default();
         let block = harness.security.as_ref().unwrap_or(&unsaid);
-        let security = host_security(harness.security.as_ref()).map_err(refused)?;
+        let mut security = host_security(harness.security.as_ref()).map_err(refused)?;
         let agent_file = harness.agent.as_ref().and_then(|agent| local(&root, agent.local()));
         let agent_file = agent_file.ok_or_else(|| {
             Stop::refused("the harness names no agent definition", "add `agent: agents/NAME.md` to it")
@@ -145,8 +145,11 @@ impl Plan {
         if problems.iter().any(Diagnostic::is_error) {
             return Err(broken(library, problems));
         }
+        let providers = provider_grants(&definitions.providers, &definitions.profiles, environment)
+            .map_err(|error| Stop::refused(error.to_string(), "correct the provider or its profile"))?;
         let canary = canary_plan(block);
         let token = canary.generate();
+        security.checks = security.checks.with_canaries(token.iter().cloned().collect());
         let agent = agent_text(agent, &agent_file, &definition)?;
         let input = HookInput {
             tools: agent.tools.iter().map(|tool| tool_name(tool)).collect(),
@@ -183,7 +186,7 @@ impl Plan {
             harness,
             expanded,
             policy,
-            definitions,
+            providers,
             security,
             hooks,
             canary,

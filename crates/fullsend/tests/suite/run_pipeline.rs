@@ -67,8 +67,9 @@ fn a_preflight_check_that_fails_ends_the_run_before_anything_else() {
 #[test]
 fn variables_reach_those_they_are_for_and_identity_tokens_nobody() {
     let Some(bench) = Bench::new(test_name!()) else { return };
+    // Without the check of commands, which would not let anybody look at that much.
     bench.harness(
-        "pre_script: scripts/env.sh\npost_script: scripts/env.sh\n\
+        "security: {sandbox_hooks: {command_pretool: {enabled: false}}}\npre_script: scripts/env.sh\npost_script: scripts/env.sh\n\
          env:\n  runner: {FOR_SCRIPTS: 's-${WHO}'}\n  sandbox: {FOR_AGENT: 'a-${WHO}'}\n\
          validation_loop: {script: scripts/env.sh}\n\
          host_files:\n  - {src: files/x.env, dest: /sandbox/workspace/.env.d/x.env, expand: true}\n",

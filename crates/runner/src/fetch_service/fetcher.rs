@@ -20,7 +20,7 @@ use super::delivery::{Delivery, Draft, destination};
 use super::inspect::{self, Inspection};
 use super::keyed::Turns;
 use super::quota::{Quota, Slot};
-use super::record::{Known, Record};
+use super::record::{Known, Record, Told};
 use super::refusal::FetchRefusal;
 
 /// How many skills an agent may fetch when the harness does not say.
@@ -50,6 +50,8 @@ pub struct RuntimeFetcherConfig<'a> {
     pub policy: Policy,
     /// Where findings go.
     pub log: FindingsLog,
+    /// Who is told of each request, besides the audit log.
+    pub told: Option<Told>,
 }
 
 /// A skill that is in the sandbox now.
@@ -110,7 +112,7 @@ impl RuntimeFetcher {
             turns: Turns::default(),
             inspection: Arc::new(Inspection::new(config.checks, config.policy, config.log)),
             delivery: Arc::new(Delivery::new(config.stage, config.config_dir)?),
-            record: Record::new(Arc::clone(&config.store)),
+            record: Record::new(Arc::clone(&config.store), config.told),
             store: config.store,
         };
         Ok(Some(Self { desk: Arc::new(desk) }))

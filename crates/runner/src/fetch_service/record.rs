@@ -1,5 +1,6 @@
 //! The audit log, kept by what an untrusted agent asks for.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,6 +21,27 @@ const LONGEST_TEXT: usize = 2000;
 pub(super) struct Record {
     store: Arc<Store>,
     refusals: AtomicUsize,
+    told: Option<Told>,
+}
+
+/// Who is told of what was asked for besides: the URL, whether the agent got it, and why not.
+#[derive(Clone)]
+pub struct Told(Arc<Listener>);
+
+/// Hears the URL, whether the agent got it, and why not.
+type Listener = dyn Fn(&str, bool, &str) + Send + Sync;
+
+impl Told {
+    /// Calls `told` with each request. It must not wait.
+    pub fn new(told: impl Fn(&str, bool, &str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(told))
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Told")
+    }
 }
 
 /// What is known about something that was refused.
@@ -41,8 +63,8 @@ impl<'k> From<&'k Admitted> for Known<'k> {
 }
 
 impl Record {
-    pub(super) fn new(store: Arc<Store>) -> Self {
-        Self { store, refusals: AtomicUsize::new(0) }
+    pub(super) fn new(store: Arc<Store>, told: Option<Told>) -> Self {
+        Self { store, refusals: AtomicUsize::new(0), told }
     }
 
     /// A skill is about to be delivered. What cannot be recorded is not done.
@@ -57,7 +79,9 @@ impl Record {
         written.map_err(|error| {
             complain(&error);
             FetchRefusal::new(500, error.code(), "failed to record the fetch")
-        })
+        })?;
+        self.tell(admitted.skill.url().url().as_str(), true, "verified and scanned");
+        Ok(())
     }
 
     /// Something was refused, recorded or not.
@@ -70,6 +94,7 @@ impl Record {
         let url = known.url.split(['?', '#']).next().unwrap_or_default();
         let last = "more was refused in this run, which is not recorded";
         let reason = if before == MOST_REFUSALS { last } else { refusal.reason() };
+        self.tell(start_of(url), false, start_of(&refusal.message));
         let written = self.store.audit().refusal(&Refusal {
             url: start_of(url),
             digest: known.digest,
@@ -80,6 +105,14 @@ impl Record {
         });
         if let Err(error) = written {
             complain(&error);
+        }
+    }
+}
+
+impl Record {
+    fn tell(&self, url: &str, allowed: bool, why: &str) {
+        if let Some(Told(told)) = &self.told {
+            told(url, allowed, why);
         }
     }
 }

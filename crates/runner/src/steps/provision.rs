@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_runtimes::{PROGRAM, Place, SkillFetcher};
-use fullsend_sandbox::{NetworkPolicy, ResourceLimits, SandboxSession, SandboxSessionId, SandboxSpec};
+use fullsend_sandbox::{
+    FilesystemMount, NetworkPolicy, ResourceLimits, SandboxSession, SandboxSessionId, SandboxSpec,
+};
 use tokio::sync::Mutex;
 
 use crate::api_servers::{ApiServers, ServerWanted};
 use crate::context::{Injected, Withheld};
 use crate::environment::child;
 use crate::fetch_service::FetchService;
-use crate::grants::{provider_grants, sandbox_spec};
+use crate::grants::sandbox_spec;
 use crate::held::Held;
 use crate::hook_events::HookEvents;
 use crate::pipeline::{Known, Scene};
@@ -109,19 +111,24 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
     let refused = |error: crate::grants::GrantError| {
         Stop::refused(with_cause(&error), "correct the policy or the provider")
     };
-    let definitions = &plan.definitions;
-    let providers = provider_grants(&definitions.providers, &definitions.profiles, &request.environment)
-        .map_err(refused)?;
+    let providers = &plan.providers;
     for warning in &providers.warnings {
         scene.teller.warn(warning.clone());
     }
     let own = uploaded.stage.mounts(&uploaded.config_dir).into_iter();
     let own = own.chain(uploaded.equipment.mounts.iter().cloned()).chain(uploaded.mounts.iter().cloned());
+    let mut mounts: Vec<FilesystemMount> = Vec::new();
+    for mount in own {
+        // The directory of skills is asked for by a runtime and by what fetches into it.
+        if !mounts.contains(&mount) {
+            mounts.push(mount);
+        }
+    }
     let mut endpoints = uploaded.equipment.endpoints.clone();
     endpoints.extend(held.fetching.as_ref().map(FetchService::endpoint));
     endpoints.extend(held.servers.iter().flat_map(ApiServers::endpoints));
     let base = SandboxSpec {
-        mounts: own.collect(),
+        mounts,
         endpoints,
         network_policy: NetworkPolicy::limited(uploaded.equipment.hosts.iter().cloned()),
         limits: limits(plan.timeout),
@@ -129,7 +136,7 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
     };
     let policy = plan.policy.as_ref();
     let mut spec =
-        sandbox_spec(base, policy, scene.root, &providers, &request.environment).map_err(refused)?;
+        sandbox_spec(base, policy, scene.root, providers, &request.environment).map_err(refused)?;
     if let Some(programs) = &mut spec.programs {
         programs.push(PROGRAM.to_owned());
         programs.extend(uploaded.equipment.programs.iter().cloned());
@@ -148,7 +155,10 @@ fn limits(timeout: Duration) -> ResourceLimits {
     }
 }
 
+/// What is enforced, and what is not there, in the words of the backend.
 fn record(session: &SandboxSession) -> SandboxRecord {
-    let enforces = session.metadata.iter().map(|(name, value)| format!("{name}: {value}"));
-    SandboxRecord { backend: session.backend.clone(), enforces: enforces.collect(), missing: Vec::new() }
+    let told = session.metadata.iter().map(|(name, value)| (format!("{name}: {value}"), value == "absent"));
+    let (missing, enforces): (Vec<_>, Vec<_>) = told.partition(|(_, is_absent)| *is_absent);
+    let lines = |list: Vec<(String, bool)>| list.into_iter().map(|(line, _)| line).collect();
+    SandboxRecord { backend: session.backend.clone(), enforces: lines(enforces), missing: lines(missing) }
 }

@@ -77,13 +77,19 @@ fn explain(stop: Stop, output: &mut Output) {
     if let Stop::Broken { sources, problems } = &stop {
         diagnostics::print_to_stderr(output, sources, problems);
     }
-    let error = match stop {
-        Stop::Agent(error) => show::explain(error),
-        Stop::Resolve(error) => remote::explain(*error, output),
-        stop => match stop.help() {
-            Some(help) => Advice::new(stop.to_string(), help).into(),
-            None => anyhow::Error::new(stop),
-        },
+    let help = stop.help();
+    let error = match (stop, help) {
+        (Stop::Agent(error), _) => show::explain(error),
+        (Stop::Resolve(error), _) => remote::explain(*error, output),
+        (stop, Some(help)) => {
+            let advice = Advice::new(stop.to_string(), help);
+            // The same words would be told as their own cause.
+            match std::error::Error::source(&stop) {
+                Some(_) => anyhow::Error::new(stop).context(advice),
+                None => advice.into(),
+            }
+        }
+        (stop, None) => anyhow::Error::new(stop),
     };
     output.failure(&error);
 }
