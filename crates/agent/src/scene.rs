@@ -42,7 +42,7 @@ use crate::subagent::{self, Delegate, Parent};
 use crate::tool::Tool;
 use crate::toolbox::Toolbox;
 use crate::tools::{FetchSkill, SkillSet, SubmitResult};
-use crate::workspace::{Access, CurrentDir, SandboxPath, Workspace, WorkspacePlan};
+use crate::workspace::{CurrentDir, SandboxPath, Workspace, WorkspacePlan};
 
 /// The schema of the structured result, among the artifacts.
 pub const RESULT_SCHEMA: &str = "structured-result-schema.json";
@@ -118,7 +118,7 @@ impl Scene {
         let workspace = Workspace::open(&WorkspacePlan {
             root: &wanted.workspace,
             target: &wanted.target,
-            access: Access::Writable,
+            access: wanted.access,
             mounts: &wanted.mounts,
             relative_to: current,
             reserved: &reserved,

@@ -15,7 +15,7 @@ use crate::gate::{FlowMode, PromptRole};
 use crate::manifest::RunManifest;
 use crate::store::Provenance;
 use crate::subagent::Profile;
-use crate::workspace::HostMount;
+use crate::workspace::{Access, HostMount};
 
 /// Every tool that a run may be given by name.
 pub const TOOLS: [&str; 12] = [
@@ -43,6 +43,8 @@ pub struct Wanted {
     pub workspace: PathBuf,
     /// Where the sandbox sees it.
     pub target: String,
+    /// What tools may do in it.
+    pub access: Access,
     /// Where the run starts; none for the workspace itself.
     pub cwd: Option<PathBuf>,
     /// Where the agent is told to look first.

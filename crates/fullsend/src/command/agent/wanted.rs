@@ -42,6 +42,7 @@ pub(super) fn of(args: &AgentExecArgs, prompt: &str, current: &Path, output: &mu
     Ok(Wanted {
         artifact_root: artifact_root.unwrap_or_else(|| workspace.join(ARTIFACTS)),
         target: WORKSPACE.to_owned(),
+        access: Access::Writable,
         cwd: place.cwd.clone(),
         focus: place.focus_root.clone(),
         mounts,
@@ -118,6 +119,7 @@ pub(super) fn on_record(
     Ok(Wanted {
         workspace,
         target: WORKSPACE.to_owned(),
+        access: Access::Writable,
         cwd: None,
         focus: None,
         mounts: if asked_mounts.is_empty() { mounts.collect::<Result<_>>()? } else { asked_mounts },
