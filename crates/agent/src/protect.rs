@@ -9,6 +9,7 @@ mod item;
 mod quarantine;
 mod realm;
 mod tree;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ use self::change::{differences, is_below};
 use self::item::{Item, What};
 use self::realm::Judge;
 use self::tree::{Ground, Tree};
+use self::turns::{Kind, Running, Turns};
 use crate::gate::FlowMode;
 use crate::workspace::{Access, Mount, Workspace};
 
@@ -49,7 +51,7 @@ pub struct Protection {
     run_dir: PathBuf,
     levels: Mutex<BTreeMap<Trust, Level>>,
     /// Who may change protected paths does so alone: nobody could tell whose change it was.
-    turn: Arc<tokio::sync::RwLock<()>>,
+    turns: Arc<Turns>,
 }
 
 /// What commands of one level of trust may not change.
@@ -80,14 +82,14 @@ pub(crate) struct Watch {
     protection: Arc<Protection>,
     have: Trust,
     is_over: bool,
-    _turn: tokio::sync::OwnedRwLockReadGuard<()>,
+    _turn: Running,
 }
 
 /// A turn of a command.
 #[derive(Debug)]
 pub(crate) enum Turn {
-    /// It may change everything, and nobody else runs meanwhile.
-    Free { _alone: tokio::sync::OwnedRwLockWriteGuard<()> },
+    /// It may change everything, and only others like it run meanwhile.
+    Free { _turn: Running },
     /// It is watched.
     Watched(Watch),
 }
@@ -95,16 +97,16 @@ pub(crate) enum Turn {
 impl Protection {
     /// For commands in a workspace. What they leave where they may not write goes to the directory of the run.
     pub fn new(mode: FlowMode, policy: Arc<Policy>, workspace: Arc<Workspace>, run_dir: PathBuf) -> Self {
-        Self { mode, policy, workspace, run_dir, levels: Mutex::default(), turn: Arc::default() }
+        Self { mode, policy, workspace, run_dir, levels: Mutex::default(), turns: Arc::default() }
     }
 
     /// Waits for the turn of a command with this label, and looks at what is there before it.
     pub(crate) async fn begin(self: Arc<Self>, label: &Label) -> Result<Turn, SandboxError> {
         let have = Trust::of(&label.integrity);
         if have == Trust::Commanded {
-            return Ok(Turn::Free { _alone: Arc::clone(&self.turn).write_owned().await });
+            return Ok(Turn::Free { _turn: Arc::clone(&self.turns).take(Kind::Free).await });
         }
-        let turn = Arc::clone(&self.turn).read_owned().await;
+        let turn = Arc::clone(&self.turns).take(Kind::Watched).await;
         let watch = Watch { protection: Arc::clone(&self), have, is_over: false, _turn: turn };
         // Looks at many files the first time.
         let begun = tokio::task::spawn_blocking(move || {
