@@ -33,6 +33,11 @@ pub(crate) fn allows_colour() -> bool {
     std::env::var_os(NO_COLOR).is_none_or(|value| value.is_empty())
 }
 
+/// Where programs are looked for.
+pub(crate) fn search_path() -> Option<std::ffi::OsString> {
+    std::env::var_os("PATH")
+}
+
 /// The log filter, if any.
 pub(crate) fn log_filter() -> Option<String> {
     std::env::var(FULLSEND_LOG).ok().filter(|filter| !filter.is_empty())

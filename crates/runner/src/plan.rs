@@ -130,7 +130,7 @@ impl Plan {
         let expanded = expand(&harness, environment, &root).map_err(|problems| broken(library, problems))?;
         let unsaid = Security::default();
         let block = harness.security.as_ref().unwrap_or(&unsaid);
-        let security = host_security(harness.security.as_ref()).map_err(refused)?;
+        let mut security = host_security(harness.security.as_ref()).map_err(refused)?;
         let agent_file = harness.agent.as_ref().and_then(|agent| local(&root, agent.local()));
         let agent_file = agent_file.ok_or_else(|| {
             Stop::refused("the harness names no agent definition", "add `agent: agents/NAME.md` to it")
@@ -147,6 +147,8 @@ impl Plan {
         }
         let canary = canary_plan(block);
         let token = canary.generate();
+        // What is delivered must not hold it either.
+        security.checks = security.checks.with_canaries(token.iter().cloned().collect());
         let agent = agent_text(agent, &agent_file, &definition)?;
         let input = HookInput {
             tools: agent.tools.iter().map(|tool| tool_name(tool)).collect(),

@@ -22,6 +22,7 @@ use super::keyed::Turns;
 use super::quota::{Quota, Slot};
 use super::record::{Known, Record};
 use super::refusal::FetchRefusal;
+use crate::hook_events::HookTeller;
 
 /// How many skills an agent may fetch when the harness does not say.
 const DEFAULT_FETCHES: usize = 10;
@@ -119,6 +120,11 @@ impl RuntimeFetcher {
     /// The directory that skills are delivered to, read-only: what was scanned must be what is read.
     pub fn mount(&self) -> FilesystemMount {
         self.desk.delivery.mount()
+    }
+
+    /// Tells of what is asked for from now on.
+    pub(crate) fn tell_to(&self, teller: HookTeller) {
+        self.desk.record.tell_to(teller);
     }
 
     /// Fetches the skill at a pinned URL, unless it is there already.

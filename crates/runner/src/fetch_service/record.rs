@@ -1,6 +1,6 @@
 //! The audit log, kept by what an untrusted agent asks for.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fullsend_fetch::audit::{AuditError, FetchType, Refusal, Source, Success};
@@ -9,6 +9,8 @@ use fullsend_resolve::Store;
 
 use super::admission::Admitted;
 use super::refusal::FetchRefusal;
+use crate::event::{AccessKind, Event};
+use crate::hook_events::HookTeller;
 
 /// How many refusals of one run are recorded. An agent that asks for nonsense without end must not fill the disk.
 const MOST_REFUSALS: usize = 1000;
@@ -20,6 +22,8 @@ const LONGEST_TEXT: usize = 2000;
 pub(super) struct Record {
     store: Arc<Store>,
     refusals: AtomicUsize,
+    /// Who tells of it while the run goes on.
+    teller: OnceLock<HookTeller>,
 }
 
 /// What is known about something that was refused.
@@ -42,7 +46,20 @@ impl<'k> From<&'k Admitted> for Known<'k> {
 
 impl Record {
     pub(super) fn new(store: Arc<Store>) -> Self {
-        Self { store, refusals: AtomicUsize::new(0) }
+        Self { store, refusals: AtomicUsize::new(0), teller: OnceLock::new() }
+    }
+
+    /// Tells of everything from now on.
+    pub(super) fn tell_to(&self, teller: HookTeller) {
+        // Set once, where the service is started.
+        let _already_told = self.teller.set(teller);
+    }
+
+    fn tell(&self, url: &str, allowed: bool, detail: &str) {
+        if let Some(teller) = self.teller.get() {
+            let (target, detail) = (start_of(url).to_owned(), start_of(detail).to_owned());
+            teller.pass(Event::Access { kind: AccessKind::Fetch, target, allowed, detail });
+        }
     }
 
     /// A skill is about to be delivered. What cannot be recorded is not done.
@@ -57,7 +74,9 @@ impl Record {
         written.map_err(|error| {
             complain(&error);
             FetchRefusal::new(500, error.code(), "failed to record the fetch")
-        })
+        })?;
+        self.tell(admitted.skill.url().url().as_str(), true, "delivered");
+        Ok(())
     }
 
     /// Something was refused, recorded or not.
@@ -70,6 +89,7 @@ impl Record {
         let url = known.url.split(['?', '#']).next().unwrap_or_default();
         let last = "more was refused in this run, which is not recorded";
         let reason = if before == MOST_REFUSALS { last } else { refusal.reason() };
+        self.tell(url, false, reason);
         let written = self.store.audit().refusal(&Refusal {
             url: start_of(url),
             digest: known.digest,

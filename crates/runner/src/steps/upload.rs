@@ -79,6 +79,9 @@ pub(crate) async fn upload(
     }
     let (hooks, events) = answer_hooks(scene, &stage, held, &mut mounts)?;
     let fetcher = serve_skills(scene, &stage, &config_dir, held, &mut mounts).await?;
+    if let Some(fetcher) = &fetcher {
+        fetcher.tell_to(events.teller());
+    }
     let canary = plan.canary.env.as_deref().zip(plan.token.as_ref().map(|token| token.reveal()));
     let fetch_lines = held.fetching.as_ref().map(FetchService::env_lines);
     let env_file = EnvFile {

@@ -18,6 +18,8 @@ pub(super) struct Display {
     colour: bool,
     /// Whether tool calls become notices of the CI system.
     notices: bool,
+    /// Whether it was said already that the call under way was denied.
+    denied: bool,
     /// Whether the last thing shown ended its line.
     at_line_start: bool,
     /// What the model says, which comes in pieces.
@@ -31,6 +33,7 @@ impl Display {
             quiet,
             colour: terminal && environment::allows_colour(),
             notices: environment::in_github_actions(),
+            denied: false,
             at_line_start: true,
             text: fullsend_runtimes::Display::new(),
         }
@@ -48,13 +51,17 @@ impl Display {
             Event::StepBegan { .. } => {}
             Event::StepEnded { step, outcome, detail, took, .. } => self.step(*step, *outcome, detail, *took),
             Event::Warning { text } => self.line("33", &format!("  warning: {}", harmless(text))),
+            // The denial that follows says the same.
+            Event::Finding { action, place, .. } if action == "block" && place.starts_with("before ") => {}
             Event::Finding { rule, severity, place, detail, action, .. } => {
                 let line = format!("  {severity}[{rule}] {place}: {detail} ({action})");
                 self.line("33", &harmless(&line));
             }
             Event::Runtime { event, .. } => self.runtime(event),
-            Event::Access { target, allowed: false, detail, .. } => {
-                self.line("31", &format!("  × {}", harmless(&format!("{target}: {detail}"))));
+            Event::Access { kind, target, allowed: false, detail } => {
+                self.denied = true;
+                let line = harmless(&format!("{}: {}", short(target), short(detail)));
+                self.line("31", &format!("  × denied by {}: {line}", kind.decider()));
             }
             Event::Access { .. } => {}
             Event::Waiting { elapsed, left, .. } => {
@@ -91,6 +98,7 @@ impl Display {
                 self.write(&indented(&shown, self.at_line_start));
             }
             RuntimeEvent::ToolUse { name, summary, .. } => {
+                self.denied = false;
                 let line = format!("{}: {}", short(name), short(summary));
                 let line = harmless(line.trim_end_matches([' ', ':']));
                 self.line("2", &format!("  · {line}"));
@@ -98,6 +106,7 @@ impl Display {
                     self.write(&format!("::notice::{line}\n"));
                 }
             }
+            RuntimeEvent::ToolResult { is_error: true, .. } if self.denied => {}
             RuntimeEvent::ToolResult { is_error: true, name, summary, .. } => {
                 let name = name.as_deref().map(|name| format!("{}: ", short(name))).unwrap_or_default();
                 self.line("31", &format!("  × {}", harmless(&format!("{name}{}", short(summary)))));
@@ -114,6 +123,7 @@ impl Display {
             RuntimeEvent::Init { .. }
             | RuntimeEvent::Thinking { .. }
             | RuntimeEvent::ToolResult { .. }
+            | RuntimeEvent::Denied { .. }
             | RuntimeEvent::Tokens(_)
             | RuntimeEvent::Result { .. } => {}
         }
