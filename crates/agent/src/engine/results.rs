@@ -30,10 +30,8 @@ struct Kept<'a> {
 fn denials<'o>(tool: &str, output: &'o ToolOutput) -> Vec<(DeniedBy, &'o str)> {
     let refused = output.record.get("denied").and_then(Value::as_array);
     let refused = refused.into_iter().flatten().filter_map(Value::as_str);
-    let mut denials: Vec<(DeniedBy, &str)> = refused
-        .filter(|line| !line.starts_with("network: "))
-        .map(|line| (DeniedBy::Sandbox, line))
-        .collect();
+    let mut denials: Vec<(DeniedBy, &str)> =
+        refused.filter(|line| !line.starts_with("network: ")).map(|line| (DeniedBy::Sandbox, line)).collect();
     let files = tool.ends_with("_file") || tool.ends_with("_files") || tool == "view_image";
     if let Some(failure) = output.failure.as_ref().filter(|_| files)
         && ["permission_denied", "workspace_path_confusion"].contains(&failure.kind.as_str())

@@ -1,7 +1,7 @@
 //! The audit log, kept by what an untrusted agent asks for.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use fullsend_fetch::audit::{AuditError, FetchType, Refusal, Source, Success};
 use fullsend_origin::Sha256Digest;

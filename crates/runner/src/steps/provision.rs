@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_runtimes::{PROGRAM, Place, SkillFetcher};
-use fullsend_sandbox::{NetworkPolicy, ResourceLimits, SandboxSession, SandboxSessionId, SandboxSpec};
+use fullsend_sandbox::{
+    FilesystemMount, NetworkPolicy, ResourceLimits, SandboxSession, SandboxSessionId, SandboxSpec,
+};
 use tokio::sync::Mutex;
 
 use crate::api_servers::{ApiServers, ServerWanted};
@@ -116,11 +118,18 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
     }
     let own = uploaded.stage.mounts(&uploaded.config_dir).into_iter();
     let own = own.chain(uploaded.equipment.mounts.iter().cloned()).chain(uploaded.mounts.iter().cloned());
+    let mut mounts: Vec<FilesystemMount> = Vec::new();
+    for mount in own {
+        // The directory of skills is the runtime's, and that of skills which are fetched while it runs.
+        if !mounts.contains(&mount) {
+            mounts.push(mount);
+        }
+    }
     let mut endpoints = uploaded.equipment.endpoints.clone();
     endpoints.extend(held.fetching.as_ref().map(FetchService::endpoint));
     endpoints.extend(held.servers.iter().flat_map(ApiServers::endpoints));
     let base = SandboxSpec {
-        mounts: own.collect(),
+        mounts,
         endpoints,
         network_policy: NetworkPolicy::limited(uploaded.equipment.hosts.iter().cloned()),
         limits: limits(plan.timeout),

@@ -53,10 +53,10 @@ fn summary(finished: &Finished, report: &Report) -> String {
         line("validated", format!("attempt {iteration} of {}", report.iterations.len()));
     }
     if report.findings.total > 0 {
-        line("findings", format!("{}, {}", report.findings.total, counted(&report.findings.by_action)));
+        line("findings", format!("{} ({})", report.findings.total, counted(&report.findings.by_action)));
     }
     if report.denied > 0 {
-        line("denied", format!("{}, {}", report.denied, counted(&report.denied_by)));
+        line("denied", format!("{} ({})", report.denied, counted(&report.denied_by)));
     }
     let metrics = &report.metrics;
     if metrics.num_turns > 0 {
@@ -78,7 +78,7 @@ fn summary(finished: &Finished, report: &Report) -> String {
     text
 }
 
-/// Numbers by name: `3 by hook, 1 by egress`, or `3 redact, 1 block` for what was done.
+/// Numbers by name: `1 egress, 3 hook`.
 fn counted<N: AsRef<str>>(counts: &BTreeMap<N, u64>) -> String {
     let one = |(name, number): (&N, &u64)| format!("{number} {}", name.as_ref());
     counts.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -100,8 +100,8 @@ fn delivered(finished: &Finished, report: &Report) -> Vec<(&'static str, PathBuf
         [file] => Some(place.join("output").join(&file.path)),
         [_, _, ..] => Some(place.join("output")),
     };
-    let changes = Some(place.join("changes.patch"))
-        .filter(|patch| patch.metadata().is_ok_and(|patch| patch.len() > 0));
+    let changes =
+        Some(place.join("changes.patch")).filter(|patch| patch.metadata().is_ok_and(|patch| patch.len() > 0));
     [("result", results), ("changes", changes)]
         .into_iter()
         .filter_map(|(name, place)| Some((name, place?)))
