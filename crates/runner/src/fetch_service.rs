@@ -29,5 +29,6 @@ mod token;
 
 pub use client::{ClientFault, request_skill};
 pub use fetcher::{FetchedSkill, RuntimeFetcher, RuntimeFetcherConfig};
+pub use record::Told;
 pub use refusal::FetchRefusal;
 pub use server::{FETCH_TOKEN, FETCH_URL, FetchService};

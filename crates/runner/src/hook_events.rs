@@ -1,4 +1,4 @@
-//! What hooks decide, told as events of the run.
+//! What hooks and the service for skills decide, told as events of the run.
 //!
 //! Hooks and the service for skills are answered by threads and tasks of their own; what they decide is handed over to the task
 //! that tells of everything. What the runtime does goes the same way, so that a denial is told before what follows from it.
@@ -73,6 +73,14 @@ fn reason(decision: &Decision) -> String {
         })
         .collect();
     if found.is_empty() { decision.stderr.trim().to_owned() } else { found.join("; ") }
+}
+
+impl HookTeller {
+    /// Hands over that a skill was asked for.
+    pub(crate) fn fetch(&self, url: &str, allowed: bool, why: &str) {
+        let (target, detail) = (url.to_owned(), why.to_owned());
+        let _nobody_listens = self.0.send(Event::Access { kind: AccessKind::Fetch, target, allowed, detail });
+    }
 }
 
 impl HookEvents {

@@ -63,7 +63,7 @@ pub use environment::Environment;
 pub use event::{AccessKind, Event, Outcome, STEPS, Sink, Step};
 pub use fetch_service::{
     ClientFault, FETCH_TOKEN, FETCH_URL, FetchRefusal, FetchService, FetchedSkill, RuntimeFetcher,
-    RuntimeFetcherConfig, request_skill,
+    RuntimeFetcherConfig, Told, request_skill,
 };
 pub use pipeline::{Finished, run};
 pub use request::{Backends, Connecting, Options, Request};

@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::assemble::copy_tree;
 use crate::environment::{Environment, Expanded, expand};
-use crate::grants::{Definitions, definitions};
+use crate::grants::{ProviderGrants, definitions, provider_grants};
 use crate::policy_file::PolicyFile;
 use crate::request::Options;
 use crate::security::{CanaryPlan, HookInput, HostSecurity, canary_plan, hook_checks, host_security};
@@ -39,7 +39,7 @@ pub(crate) struct Plan {
     pub(crate) harness: HarnessFile,
     pub(crate) expanded: Expanded,
     pub(crate) policy: Option<PolicyFile>,
-    pub(crate) definitions: Definitions,
+    pub(crate) providers: ProviderGrants,
     pub(crate) security: HostSecurity,
     pub(crate) hooks: hook::Checks,
     pub(crate) canary: CanaryPlan,
@@ -145,9 +145,10 @@ impl Plan {
         if problems.iter().any(Diagnostic::is_error) {
             return Err(broken(library, problems));
         }
+        let providers = provider_grants(&definitions.providers, &definitions.profiles, environment)
+            .map_err(|error| Stop::refused(error.to_string(), "correct the provider or its profile"))?;
         let canary = canary_plan(block);
         let token = canary.generate();
-        // What is delivered must not hold it either.
         security.checks = security.checks.with_canaries(token.iter().cloned().collect());
         let agent = agent_text(agent, &agent_file, &definition)?;
         let input = HookInput {
@@ -185,7 +186,7 @@ impl Plan {
             harness,
             expanded,
             policy,
-            definitions,
+            providers,
             security,
             hooks,
             canary,

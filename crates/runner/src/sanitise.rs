@@ -157,6 +157,31 @@ impl Sanitiser<'_> {
         Ok(found)
     }
 
+    /// Masks what is found in one file, which need not be there: a record that is kept and not delivered. Says how much was
+    /// found.
+    pub fn record_file(&self, directory: &Path, name: &Path) -> Result<usize, SanitiseError> {
+        let failed = |source| SanitiseError::Io { path: directory.join(name), source };
+        if !directory.join(name).is_file() {
+            return Ok(0);
+        }
+        let root = Root::open(directory).map_err(failed)?;
+        let looks = Looks {
+            texts: self.checks.clone().for_files().output(),
+            bytes: self.checks.bytes(),
+            checks: self.checks,
+            policy: self.policy,
+        };
+        let (path, recorded, clean) = match OutputFile::read(&root, name, self.largest) {
+            Output::Problem { path, finding } => (path, vec![looks.judged(finding, None)], None),
+            Output::File(file) => looks.file(file),
+        };
+        self.record(&path, &recorded)?;
+        if let Some(clean) = clean {
+            replace(&root, &path, clean.as_bytes()).map_err(failed)?;
+        }
+        Ok(recorded.len())
+    }
+
     fn record(&self, path: &Path, recorded: &[Recorded]) -> Result<(), LogError> {
         let Some(log) = self.log.filter(|_| !recorded.is_empty()) else { return Ok(()) };
         let path = path.to_string_lossy();

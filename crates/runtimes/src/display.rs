@@ -39,7 +39,7 @@ enum Escape {
     /// In a command to the system, up to its end.
     System,
     /// After an escape character in there.
-    SystemEscape,
+    SystemEnd,
 }
 
 impl Display {
@@ -80,12 +80,12 @@ impl Display {
             (Escape::Charset, _) if is_control => return self.outside(None, character, shown),
             (Escape::Charset, _) => Escape::Outside,
             (Escape::System, '\u{7}') => Escape::Outside,
-            (Escape::System, '\u{1b}') => Escape::SystemEscape,
+            (Escape::System, '\u{1b}') => Escape::SystemEnd,
             // A terminal ends it here too; text after it must not be lost.
             (Escape::System, _) if is_control => return self.outside(None, character, shown),
             (Escape::System, _) => Escape::System,
-            (Escape::SystemEscape, '\\') => Escape::Outside,
-            (Escape::SystemEscape, _) => {
+            (Escape::SystemEnd, '\\') => Escape::Outside,
+            (Escape::SystemEnd, _) => {
                 self.escape = Escape::Begun;
                 return self.unescape(character, shown);
             }

@@ -18,6 +18,7 @@ mod event;
 mod layout;
 mod leftovers;
 mod lines;
+mod member;
 mod native;
 mod opencode;
 mod program;

@@ -15,9 +15,8 @@ pub(crate) struct Lines {
 impl Lines {
     /// Takes the next bytes; `each` gets every line that they complete, without its end.
     pub(crate) fn push(&mut self, bytes: &[u8], mut each: impl FnMut(&[u8])) {
-        let mut pieces = bytes.split_inclusive(|byte| *byte == b'\n');
         // Only the first piece can go on with a line, and only the last one can lack an end.
-        while let Some(piece) = pieces.next() {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let Some(end) = piece.strip_suffix(b"\n") else { return self.keep(piece) };
             if self.begun.is_empty() && !self.too_long {
                 if end.len() <= LONGEST_LINE {

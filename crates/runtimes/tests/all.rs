@@ -1,4 +1,4 @@
-//! Runtimes, the real programs among them, in the sandbox of this machine.
+//! Runtimes through the crate's public interface, the real programs among them, in real sandboxes.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

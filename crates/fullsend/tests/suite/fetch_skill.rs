@@ -161,6 +161,7 @@ fn fetcher(place: &Place, stage: &Stage, files: &[(&str, &str)]) -> RuntimeFetch
         checks: Checks::default(),
         policy: Policy::default(),
         log,
+        told: None,
     };
     RuntimeFetcher::for_harness(config).unwrap().unwrap()
 }

@@ -98,8 +98,8 @@ pub const LIMITS: &[&str] = &[
     "A credential that is cut into several texts of one output is not recognised. A planted token is.",
     "Of MCP tools and tools that are not known, `command` and `cmd` are read as shell commands, and other members are not, unless \
      the tool has the name of a shell. A server can call its members what it likes.",
-    "A process of the agent's may write to what the runtime reports, as both are the same user in the sandbox. What a runtime says \
-     about itself (turns, cost, that all went well) is no proof; the exit code and the findings log are not in its reach.",
+    "A process of the agent's may write to what a command-line runtime reports, or end it, as both are the same user in the sandbox. What \
+     such a runtime says about itself (turns, cost, that all went well) is no proof; the findings log, which is written outside, is.",
 ];
 
 /// A scan outside of hooks.

@@ -10,6 +10,7 @@ use crate::hook::engine::{Hook, STDOUT, says_nothing};
 use crate::hook::plan::{self, Check};
 use crate::hook::reply::{self, Output};
 use crate::hook::rules::{CONTEXT_SUPPRESSED, UNCHANGEABLE_OUTPUT, UNCLEANABLE_OUTPUT};
+use crate::hook::tool::Runtime;
 use crate::hook::{shell_input, suppress};
 
 /// Where the output stood.
@@ -53,8 +54,10 @@ pub(super) fn decide(hook: &Hook, mut call: Call) -> Decision {
 }
 
 fn process(hook: &Hook, checks: &[Check], call: &Call, slot: Slot, mut value: Value, outcome: &mut Outcome) {
+    // To scripts of a model, Codex shows every change as a failure. A command that went well must not become one.
+    let can_shorten = slot != Slot::Error && hook.config.runtime != Runtime::Codex;
     let suppressed =
-        checks.contains(&Check::Suppress) && slot != Slot::Error && suppress_in(call, &mut value, outcome);
+        checks.contains(&Check::Suppress) && can_shorten && suppress_in(call, &mut value, outcome);
     let mut cleaner = Cleaner::new(hook.steps.iter().filter(|step| checks.contains(&step.check)));
     cleaner.clean(&mut value);
     let (cleaned, beyond_cleaning) = (cleaner.changed, cleaner.name_is_affected || cleaner.spread);

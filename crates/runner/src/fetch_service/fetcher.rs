@@ -20,9 +20,8 @@ use super::delivery::{Delivery, Draft, destination};
 use super::inspect::{self, Inspection};
 use super::keyed::Turns;
 use super::quota::{Quota, Slot};
-use super::record::{Known, Record};
+use super::record::{Known, Record, Told};
 use super::refusal::FetchRefusal;
-use crate::hook_events::HookTeller;
 
 /// How many skills an agent may fetch when the harness does not say.
 const DEFAULT_FETCHES: usize = 10;
@@ -51,6 +50,8 @@ pub struct RuntimeFetcherConfig<'a> {
     pub policy: Policy,
     /// Where findings go.
     pub log: FindingsLog,
+    /// Who is told of each request, besides the audit log.
+    pub told: Option<Told>,
 }
 
 /// A skill that is in the sandbox now.
@@ -111,7 +112,7 @@ impl RuntimeFetcher {
             turns: Turns::default(),
             inspection: Arc::new(Inspection::new(config.checks, config.policy, config.log)),
             delivery: Arc::new(Delivery::new(config.stage, config.config_dir)?),
-            record: Record::new(Arc::clone(&config.store)),
+            record: Record::new(Arc::clone(&config.store), config.told),
             store: config.store,
         };
         Ok(Some(Self { desk: Arc::new(desk) }))
@@ -120,11 +121,6 @@ impl RuntimeFetcher {
     /// The directory that skills are delivered to, read-only: what was scanned must be what is read.
     pub fn mount(&self) -> FilesystemMount {
         self.desk.delivery.mount()
-    }
-
-    /// Tells of what is asked for from now on.
-    pub(crate) fn tell_to(&self, teller: HookTeller) {
-        self.desk.record.tell_to(teller);
     }
 
     /// Fetches the skill at a pinned URL, unless it is there already.

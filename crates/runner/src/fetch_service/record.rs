@@ -1,7 +1,8 @@
 //! The audit log, kept by what an untrusted agent asks for.
 
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use fullsend_fetch::audit::{AuditError, FetchType, Refusal, Source, Success};
 use fullsend_origin::Sha256Digest;
@@ -9,8 +10,6 @@ use fullsend_resolve::Store;
 
 use super::admission::Admitted;
 use super::refusal::FetchRefusal;
-use crate::event::{AccessKind, Event};
-use crate::hook_events::HookTeller;
 
 /// How many refusals of one run are recorded. An agent that asks for nonsense without end must not fill the disk.
 const MOST_REFUSALS: usize = 1000;
@@ -22,8 +21,27 @@ const LONGEST_TEXT: usize = 2000;
 pub(super) struct Record {
     store: Arc<Store>,
     refusals: AtomicUsize,
-    /// Who tells of it while the run goes on.
-    teller: OnceLock<HookTeller>,
+    told: Option<Told>,
+}
+
+/// Who is told of what was asked for besides: the URL, whether the agent got it, and why not.
+#[derive(Clone)]
+pub struct Told(Arc<Listener>);
+
+/// Hears the URL, whether the agent got it, and why not.
+type Listener = dyn Fn(&str, bool, &str) + Send + Sync;
+
+impl Told {
+    /// Calls `told` with each request. It must not wait.
+    pub fn new(told: impl Fn(&str, bool, &str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(told))
+    }
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Told")
+    }
 }
 
 /// What is known about something that was refused.
@@ -45,21 +63,8 @@ impl<'k> From<&'k Admitted> for Known<'k> {
 }
 
 impl Record {
-    pub(super) fn new(store: Arc<Store>) -> Self {
-        Self { store, refusals: AtomicUsize::new(0), teller: OnceLock::new() }
-    }
-
-    /// Tells of everything from now on.
-    pub(super) fn tell_to(&self, teller: HookTeller) {
-        // Set once, where the service is started.
-        let _already_told = self.teller.set(teller);
-    }
-
-    fn tell(&self, url: &str, allowed: bool, detail: &str) {
-        if let Some(teller) = self.teller.get() {
-            let (target, detail) = (start_of(url).to_owned(), start_of(detail).to_owned());
-            teller.pass(Event::Access { kind: AccessKind::Fetch, target, allowed, detail });
-        }
+    pub(super) fn new(store: Arc<Store>, told: Option<Told>) -> Self {
+        Self { store, refusals: AtomicUsize::new(0), told }
     }
 
     /// A skill is about to be delivered. What cannot be recorded is not done.
@@ -75,7 +80,7 @@ impl Record {
             complain(&error);
             FetchRefusal::new(500, error.code(), "failed to record the fetch")
         })?;
-        self.tell(admitted.skill.url().url().as_str(), true, "delivered");
+        self.tell(admitted.skill.url().url().as_str(), true, "verified and scanned");
         Ok(())
     }
 
@@ -89,7 +94,7 @@ impl Record {
         let url = known.url.split(['?', '#']).next().unwrap_or_default();
         let last = "more was refused in this run, which is not recorded";
         let reason = if before == MOST_REFUSALS { last } else { refusal.reason() };
-        self.tell(url, false, reason);
+        self.tell(start_of(url), false, start_of(&refusal.message));
         let written = self.store.audit().refusal(&Refusal {
             url: start_of(url),
             digest: known.digest,
@@ -100,6 +105,14 @@ impl Record {
         });
         if let Err(error) = written {
             complain(&error);
+        }
+    }
+}
+
+impl Record {
+    fn tell(&self, url: &str, allowed: bool, why: &str) {
+        if let Some(Told(told)) = &self.told {
+            told(url, allowed, why);
         }
     }
 }

@@ -9,9 +9,11 @@ use serde::Deserialize;
 use crate::environment::PostScript;
 use crate::event::{AccessKind, Event, Step};
 use crate::pipeline::{Known, Scene};
+use crate::run_dir::RunDir;
+use crate::sanitise::{self, SanitiseError, Sanitiser};
 use crate::script::Program;
 use crate::steps::agent::Delivered;
-use crate::steps::pre_script::{host_script, how, variables};
+use crate::steps::pre_script::{host_script, how, variables, with_cause};
 use crate::stop::Stop;
 use crate::teller::Made;
 
@@ -42,6 +44,37 @@ pub(crate) fn connections(scene: &Scene<'_, '_>, egress_log: &Path) {
     }
 }
 
+/// Masks secrets in what is kept and not delivered: streams, transcripts, logs. Says how much was found.
+pub(crate) fn mask_records(scene: &Scene<'_, '_>, dir: &RunDir) -> Result<usize, Stop> {
+    let failed = |error: SanitiseError| Stop::Failed { message: with_cause(&error) };
+    let sanitiser = Sanitiser {
+        checks: &scene.plan.security.checks,
+        policy: scene.plan.security.policy,
+        log: Some(scene.log),
+        largest: sanitise::LARGEST,
+    };
+    let mut found = 0;
+    let debug_log = scene.request.runtime.debug_log_name();
+    for number in 1..=scene.plan.iterations {
+        let place = dir.iteration(number);
+        if !place.path().is_dir() {
+            break;
+        }
+        for file in [place.stream(), place.debug_log(debug_log)] {
+            if let Some(name) = file.file_name() {
+                found += sanitiser.record_file(place.path(), Path::new(name)).map_err(failed)?;
+            }
+        }
+        if place.transcripts().is_dir() {
+            found += sanitiser.run(&place.transcripts()).map_err(failed)?.found.len();
+        }
+    }
+    if dir.logs().is_dir() {
+        found += sanitiser.run(&dir.logs()).map_err(failed)?.found.len();
+    }
+    Ok(found)
+}
+
 /// Makes sure that what was checked is what is there, and runs the post-script.
 pub(crate) async fn post_script(
     scene: &Scene<'_, '_>,
@@ -57,10 +90,14 @@ pub(crate) async fn post_script(
                 message: format!("what was checked is not what is there: {changed}"),
                 help: "find out which process of this machine writes to run directories".to_owned(),
             })?;
-            let detail = match delivered.frozen.files().len() {
+            let masked = mask_records(scene, dir)?;
+            let mut detail = match delivered.frozen.files().len() {
                 1 => "1 file, as it was checked".to_owned(),
                 many => format!("{many} files, as they were checked"),
             };
+            if masked > 0 {
+                detail.push_str(&format!("; {masked} findings masked in records"));
+            }
             Ok(Made::done((), detail))
         })
         .await?;

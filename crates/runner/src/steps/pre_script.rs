@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::environment::{ScriptVariables, child};
 use crate::event::{Event, Step};
+use crate::extract::harden_git;
 use crate::pipeline::{Known, Scene};
 use crate::pre_script::{Declared, OUTPUT_VARIABLE, judge, relay};
 use crate::run_dir::RunDir;
@@ -84,6 +85,7 @@ fn tell_workflow(scene: &Scene<'_, '_>, declared: &Declared) -> Result<(), Stop>
 pub(super) fn variables(scene: &Scene<'_, '_>) -> ScriptVariables {
     let span = scene.teller.with_records(|records| records.traceparent()).flatten();
     let mut env = child(&scene.request.environment, &scene.plan.expanded.runner, span.as_deref());
+    harden_git(&mut env);
     env.insert("FULLSEND_BINARY".to_owned(), scene.request.program.display().to_string());
     env
 }

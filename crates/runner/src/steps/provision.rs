@@ -14,7 +14,7 @@ use crate::api_servers::{ApiServers, ServerWanted};
 use crate::context::Withheld;
 use crate::environment::child;
 use crate::fetch_service::FetchService;
-use crate::grants::{provider_grants, sandbox_spec};
+use crate::grants::sandbox_spec;
 use crate::held::Held;
 use crate::hook_events::HookEvents;
 use crate::pipeline::{Known, Scene};
@@ -110,9 +110,7 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
     let refused = |error: crate::grants::GrantError| {
         Stop::refused(with_cause(&error), "correct the policy or the provider")
     };
-    let definitions = &plan.definitions;
-    let providers = provider_grants(&definitions.providers, &definitions.profiles, &request.environment)
-        .map_err(refused)?;
+    let providers = &plan.providers;
     for warning in &providers.warnings {
         scene.teller.warn(warning.clone());
     }
@@ -120,7 +118,7 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
     let own = own.chain(uploaded.equipment.mounts.iter().cloned()).chain(uploaded.mounts.iter().cloned());
     let mut mounts: Vec<FilesystemMount> = Vec::new();
     for mount in own {
-        // The directory of skills is the runtime's, and that of skills which are fetched while it runs.
+        // The directory of skills is asked for by a runtime and by what fetches into it.
         if !mounts.contains(&mount) {
             mounts.push(mount);
         }
@@ -138,7 +136,7 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
     };
     let policy = plan.policy.as_ref();
     let mut spec =
-        sandbox_spec(base, policy, scene.root, &providers, &request.environment).map_err(refused)?;
+        sandbox_spec(base, policy, scene.root, providers, &request.environment).map_err(refused)?;
     if let Some(programs) = &mut spec.programs {
         programs.push(PROGRAM.to_owned());
         programs.extend(uploaded.equipment.programs.iter().cloned());
@@ -157,7 +155,10 @@ fn limits(timeout: Duration) -> ResourceLimits {
     }
 }
 
+/// What is enforced, and what is not there, in the words of the backend.
 fn record(session: &SandboxSession) -> SandboxRecord {
-    let enforces = session.metadata.iter().map(|(name, value)| format!("{name}: {value}"));
-    SandboxRecord { backend: session.backend.clone(), enforces: enforces.collect(), missing: Vec::new() }
+    let told = session.metadata.iter().map(|(name, value)| (format!("{name}: {value}"), value == "absent"));
+    let (missing, enforces): (Vec<_>, Vec<_>) = told.partition(|(_, is_absent)| *is_absent);
+    let lines = |list: Vec<(String, bool)>| list.into_iter().map(|(line, _)| line).collect();
+    SandboxRecord { backend: session.backend.clone(), enforces: lines(enforces), missing: lines(missing) }
 }

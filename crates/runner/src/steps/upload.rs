@@ -14,9 +14,9 @@ use serde_json::json;
 use crate::assemble;
 use crate::context::{Instructions, Withheld, inject, withhold};
 use crate::env_file::{EnvFile, SessionDefaults};
-use crate::fetch_service::{FetchService, RuntimeFetcher, RuntimeFetcherConfig};
+use crate::fetch_service::{FetchService, RuntimeFetcher, RuntimeFetcherConfig, Told};
 use crate::held::Held;
-use crate::hook_events::{self, HookEvents};
+use crate::hook_events::{self, HookEvents, HookTeller};
 use crate::host_files::place;
 use crate::pipeline::Scene;
 use crate::readonly_repo;
@@ -77,11 +77,11 @@ pub(crate) async fn upload(
         let fixed = readonly_repo::mounts(&stage);
         mounts.extend(fixed.map_err(|error| Stop::refused(error.to_string(), "leave `readonly_repo` out"))?);
     }
-    let (hooks, events) = answer_hooks(scene, &stage, held, &mut mounts)?;
-    let fetcher = serve_skills(scene, &stage, &config_dir, held, &mut mounts).await?;
-    if let Some(fetcher) = &fetcher {
-        fetcher.tell_to(events.teller());
-    }
+    let (teller, events) = hook_events::channel();
+    let hooks = answer_hooks(scene, &stage, held, &mut mounts, teller.clone())?;
+    let fetcher = serve_skills(scene, &stage, &config_dir, held, &mut mounts, teller).await?;
+    let mut sandbox = plan.providers.env.clone();
+    sandbox.extend(plan.expanded.sandbox.clone());
     let canary = plan.canary.env.as_deref().zip(plan.token.as_ref().map(|token| token.reveal()));
     let fetch_lines = held.fetching.as_ref().map(FetchService::env_lines);
     let env_file = EnvFile {
@@ -93,7 +93,7 @@ pub(crate) async fn upload(
         output_file: Some(&plan.scripts.result_file),
         fetch: fetch_lines.as_deref(),
         files: &placed.env_files,
-        sandbox: &plan.expanded.sandbox,
+        sandbox: &sandbox,
         canary,
         trace_id: scene.log.trace_id().as_str(),
     };
@@ -161,10 +161,10 @@ fn answer_hooks(
     stage: &Stage,
     held: &mut Held,
     mounts: &mut Vec<FilesystemMount>,
-) -> Result<(Option<HookDesk>, HookEvents), Stop> {
-    let (sender, events) = hook_events::channel();
+    teller: HookTeller,
+) -> Result<Option<HookDesk>, Stop> {
     if !scene.plan.security.enabled {
-        return Ok((None, events));
+        return Ok(None);
     }
     let config = HookConfig {
         runtime: scene.request.runtime.id(),
@@ -174,7 +174,7 @@ fn answer_hooks(
     let hook = Hook::new(config).map_err(|error| Stop::refused(error.to_string(), "correct `security`"))?;
     let decide: Arc<Decide> = Arc::new(move |phase, input: &[u8]| {
         let decision = hook.decide(phase, input);
-        sender.tell(phase, input, &decision);
+        teller.tell(phase, input, &decision);
         decision
     });
     let service = ServiceConfig { directory: stage.root().join("hook-service"), limits: Limits::default() };
@@ -184,7 +184,7 @@ fn answer_hooks(
     let wiring = json!({ "service": format!("{HOOK_SERVICE}/{SOCKET}") });
     fs::write(stage.hooks().join("hook.json"), format!("{wiring}\n"))
         .map_err(Stop::io("say where hooks are answered"))?;
-    Ok((Some(HookDesk { decide, log: scene.log.clone() }), events))
+    Ok(Some(HookDesk { decide, log: scene.log.clone() }))
 }
 
 /// Starts what fetches skills while the agent runs, if the harness asks for it.
@@ -194,6 +194,7 @@ async fn serve_skills(
     config_dir: &str,
     held: &mut Held,
     mounts: &mut Vec<FilesystemMount>,
+    teller: HookTeller,
 ) -> Result<Option<RuntimeFetcher>, Stop> {
     let plan = scene.plan;
     let fetcher = RuntimeFetcher::for_harness(RuntimeFetcherConfig {
@@ -205,6 +206,7 @@ async fn serve_skills(
         checks: plan.security.checks.clone(),
         policy: plan.security.policy,
         log: scene.log.clone(),
+        told: Some(Told::new(move |url, allowed, why| teller.fetch(url, allowed, why))),
     })
     .map_err(Stop::io("make the directory for skills"))?;
     let Some(fetcher) = fetcher else { return Ok(None) };

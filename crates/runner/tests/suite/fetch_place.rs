@@ -150,6 +150,7 @@ impl FetchPlace {
             checks: Checks::default(),
             policy: Policy { fail_mode: wishes.fail_mode, ..Policy::default() },
             log: self.log.clone(),
+            told: None,
         })
         .unwrap()
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::driver::Stream;
 use crate::event::{RuntimeEvent, TokenUsage};
 use crate::lines::LONGEST_LINE;
+use crate::member::{at, number, owned, text};
 use crate::summary;
 
 /// How many tokens have to be new before they are told.
@@ -35,17 +36,15 @@ impl Stream for ClaudeStream {
     fn line(&mut self, line: &[u8], tell: Tell<'_>) {
         let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
         match text(&line, "type") {
-            Some("system") => system(&line, tell),
-            Some("stream_event") => {
+            "system" => system(&line, tell),
+            "stream_event" => {
                 self.pieces = true;
-                if let Some(event) = line.get("event") {
-                    self.piece(event, tell);
-                }
+                self.piece(at(&line, "event"), tell);
             }
-            Some("assistant") if !self.pieces => message(&line, tell),
-            Some("user") => results(&line, tell),
-            Some("result") => tell(result(&line)),
-            Some(_) | None => {}
+            "assistant" if !self.pieces => message(&line, tell),
+            "user" => results(&line, tell),
+            "result" => tell(result(&line)),
+            _ => {}
         }
     }
 }
@@ -53,51 +52,45 @@ impl Stream for ClaudeStream {
 impl ClaudeStream {
     fn piece(&mut self, event: &Value, tell: Tell<'_>) {
         match text(event, "type") {
-            Some("content_block_start") => self.call = event.get("content_block").and_then(begun),
-            Some("content_block_delta") => {
-                if let Some(delta) = event.get("delta") {
-                    self.delta(delta, tell);
-                }
-            }
-            Some("content_block_stop") => {
+            "content_block_start" => self.call = begun(at(event, "content_block")),
+            "content_block_delta" => self.delta(at(event, "delta"), tell),
+            "content_block_stop" => {
                 if let Some(call) = self.call.take() {
                     let input = serde_json::from_str(&call.input).unwrap_or_default();
                     tell(tool_use(call.id, call.name, &input));
                 }
             }
-            Some("error") => {
-                let member = |name| event.get("error").and_then(|error| owned(error, name));
-                let (kind, message) = (member("type"), member("message"));
-                tell(RuntimeEvent::Error {
-                    kind: kind.unwrap_or_default(),
-                    message: summary::without_secrets(&message.unwrap_or_default()),
-                });
+            "error" => {
+                let error = at(event, "error");
+                let (kind, message) = (text(error, "type"), text(error, "message"));
+                let message = summary::without_secrets(message);
+                tell(RuntimeEvent::Error { kind: kind.to_owned(), message });
             }
-            Some("message_start") => {
-                self.usage = usage(event.pointer("/message/usage"));
+            "message_start" => {
+                self.usage = usage(at(at(event, "message"), "usage"));
                 self.usage.output = 0;
             }
-            Some("message_delta") => self.count(event, tell),
-            Some(_) | None => {}
+            "message_delta" => self.count(event, tell),
+            _ => {}
         }
     }
 
     fn delta(&mut self, delta: &Value, tell: Tell<'_>) {
         match text(delta, "type") {
-            Some("text_delta") => say(delta, "text", tell),
-            Some("thinking_delta") => think(delta, tell),
-            Some("input_json_delta") => {
-                let piece = text(delta, "partial_json").unwrap_or_default();
+            "text_delta" => say(delta, "text", tell),
+            "thinking_delta" => think(delta, tell),
+            "input_json_delta" => {
+                let piece = text(delta, "partial_json");
                 if let Some(call) = self.call.as_mut().filter(|call| call.input.len() < LONGEST_LINE) {
                     call.input.push_str(piece);
                 }
             }
-            Some(_) | None => {}
+            _ => {}
         }
     }
 
     fn count(&mut self, event: &Value, tell: Tell<'_>) {
-        let output = event.get("usage").map(|usage| number(usage, "output_tokens")).unwrap_or_default();
+        let output = number(at(event, "usage"), "output_tokens");
         if output == 0 {
             return;
         }
@@ -113,52 +106,50 @@ impl ClaudeStream {
 
 fn system(line: &Value, tell: Tell<'_>) {
     match text(line, "subtype") {
-        Some("init") => tell(RuntimeEvent::Init {
+        "init" => tell(RuntimeEvent::Init {
             model: owned(line, "model"),
             version: owned(line, "claude_code_version"),
         }),
-        Some("api_retry") => tell(RuntimeEvent::Retry {
+        "api_retry" => tell(RuntimeEvent::Retry {
             attempt: number(line, "attempt"),
             max_retries: number(line, "max_retries"),
             delay_ms: number(line, "retry_delay_ms"),
-            error: summary::without_secrets(&owned(line, "error").unwrap_or_default()),
+            error: summary::without_secrets(text(line, "error")),
         }),
-        Some(_) | None => {}
+        _ => {}
     }
 }
 
 /// A whole message of the model.
 fn message(line: &Value, tell: Tell<'_>) {
-    if let Some(model) = line.pointer("/message/model").and_then(Value::as_str) {
-        tell(RuntimeEvent::Init { model: Some(model.to_owned()), version: None });
+    if let Some(model) = owned(at(line, "message"), "model") {
+        tell(RuntimeEvent::Init { model: Some(model), version: None });
     }
     for block in content(line) {
         match text(block, "type") {
-            Some("thinking") => think(block, tell),
-            Some("text") => say(block, "text", tell),
-            Some("tool_use" | "server_tool_use") => {
-                let name = owned(block, "name").unwrap_or_default();
-                tell(tool_use(owned(block, "id"), name, block.get("input").unwrap_or(&Value::Null)));
+            "thinking" => think(block, tell),
+            "text" => say(block, "text", tell),
+            "tool_use" | "server_tool_use" => {
+                let name = text(block, "name").to_owned();
+                tell(tool_use(owned(block, "id"), name, at(block, "input")));
             }
-            Some(_) | None => {}
+            _ => {}
         }
     }
 }
 
 /// What came of tool calls, which goes to the model as if a person had said it.
 fn results(line: &Value, tell: Tell<'_>) {
-    for block in content(line).iter().filter(|block| text(block, "type") == Some("tool_result")) {
-        let said = match block.get("content") {
-            Some(Value::String(said)) => said.clone(),
-            Some(Value::Array(parts)) => {
-                parts.iter().filter_map(|part| text(part, "text")).collect::<Vec<_>>().join(" ")
-            }
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => String::new(),
+    for block in content(line).iter().filter(|block| text(block, "type") == "tool_result") {
+        let said = match at(block, "content") {
+            Value::String(said) => said.clone(),
+            Value::Array(parts) => parts.iter().map(|part| text(part, "text")).collect::<Vec<_>>().join(" "),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
         };
         tell(RuntimeEvent::ToolResult {
             id: owned(block, "tool_use_id"),
             name: None,
-            is_error: block.get("is_error").and_then(Value::as_bool).unwrap_or_default(),
+            is_error: at(block, "is_error") == true,
             summary: summary::of_result(&said),
         });
     }
@@ -167,19 +158,19 @@ fn results(line: &Value, tell: Tell<'_>) {
 fn result(line: &Value) -> RuntimeEvent {
     RuntimeEvent::Result {
         num_turns: number(line, "num_turns"),
-        total_cost_usd: line.get("total_cost_usd").and_then(Value::as_f64).unwrap_or_default(),
-        is_error: line.get("is_error").and_then(Value::as_bool).unwrap_or_default(),
-        message: owned(line, "result").unwrap_or_default(),
-        subtype: owned(line, "subtype").unwrap_or_default(),
-        usage: usage(line.get("usage")),
+        total_cost_usd: at(line, "total_cost_usd").as_f64().unwrap_or_default(),
+        is_error: at(line, "is_error") == true,
+        message: text(line, "result").to_owned(),
+        subtype: text(line, "subtype").to_owned(),
+        usage: usage(at(line, "usage")),
     }
 }
 
 fn begun(block: &Value) -> Option<Call> {
-    let is_call = matches!(text(block, "type"), Some("tool_use" | "server_tool_use"));
+    let is_call = matches!(text(block, "type"), "tool_use" | "server_tool_use");
     is_call.then(|| Call {
         id: owned(block, "id"),
-        name: owned(block, "name").unwrap_or_default(),
+        name: text(block, "name").to_owned(),
         input: String::new(),
     })
 }
@@ -206,8 +197,8 @@ fn content(line: &Value) -> &[Value] {
     content.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-fn usage(usage: Option<&Value>) -> TokenUsage {
-    let count = |name| usage.map(|usage| number(usage, name)).unwrap_or_default();
+fn usage(usage: &Value) -> TokenUsage {
+    let count = |name| number(usage, name);
     TokenUsage {
         input: count("input_tokens"),
         output: count("output_tokens"),
@@ -215,18 +206,6 @@ fn usage(usage: Option<&Value>) -> TokenUsage {
         cache_creation: count("cache_creation_input_tokens"),
         cache_read: count("cache_read_input_tokens"),
     }
-}
-
-fn text<'v>(value: &'v Value, member: &str) -> Option<&'v str> {
-    value.get(member).and_then(Value::as_str)
-}
-
-fn owned(value: &Value, member: &str) -> Option<String> {
-    text(value, member).map(str::to_owned)
-}
-
-fn number(value: &Value, member: &str) -> u64 {
-    value.get(member).and_then(Value::as_u64).unwrap_or_default()
 }
 
 #[cfg(test)]

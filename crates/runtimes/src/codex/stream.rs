@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::driver::Stream;
 use crate::event::{RuntimeEvent, TokenUsage};
+use crate::member::{at, number, text};
 use crate::summary;
 
 type Tell<'t> = &'t mut dyn FnMut(RuntimeEvent);
@@ -34,15 +35,15 @@ impl Stream for CodexStream {
         let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
         match text(&line, "type") {
             "thread.started" => tell(RuntimeEvent::Init { model: self.model.clone(), version: None }),
-            "item.started" => self.begun(&line["item"], tell),
-            "item.completed" => self.completed(&line["item"], tell),
+            "item.started" => self.begun(at(&line, "item"), tell),
+            "item.completed" => self.completed(at(&line, "item"), tell),
             "turn.completed" => {
                 self.turns += 1;
-                add(&mut self.usage, &line["usage"]);
+                add(&mut self.usage, at(&line, "usage"));
                 tell(RuntimeEvent::Tokens(self.usage));
             }
             "turn.failed" => {
-                let message = summary::without_secrets(text(&line["error"], "message"));
+                let message = summary::without_secrets(text(at(&line, "error"), "message"));
                 self.failure = Some(message.clone());
                 tell(RuntimeEvent::Error { kind: "turn.failed".to_owned(), message });
             }
@@ -96,8 +97,8 @@ impl CodexStream {
                 self.open.pop();
             }
         }
-        let exit_code = item["exit_code"].as_i64().unwrap_or_default();
-        let said = [text(item, "aggregated_output"), text(&item["error"], "message")].concat();
+        let exit_code = at(item, "exit_code").as_i64().unwrap_or_default();
+        let said = [text(item, "aggregated_output"), text(at(item, "error"), "message")].concat();
         tell(RuntimeEvent::ToolResult {
             id: Some(id.to_owned()),
             name: Some(name),
@@ -110,10 +111,10 @@ impl CodexStream {
 /// The tool that an item is a call of, by the name under which Codex's hooks know it, and its input.
 fn call(item: &Value) -> Option<(String, Value)> {
     match text(item, "type") {
-        "command_execution" => Some(("Bash".to_owned(), json!({ "command": item["command"] }))),
+        "command_execution" => Some(("Bash".to_owned(), json!({ "command": at(item, "command") }))),
         "file_change" => {
             let paths: Vec<&str> =
-                item["changes"].as_array()?.iter().map(|change| text(change, "path")).collect();
+                at(item, "changes").as_array()?.iter().map(|change| text(change, "path")).collect();
             Some(("apply_patch".to_owned(), json!({ "path": paths.join(" ") })))
         }
         "mcp_tool_call" => {
@@ -131,17 +132,13 @@ fn error(line: &Value, tell: Tell<'_>) {
 
 /// What is cached is part of the input, and what is thought part of the output.
 fn add(sum: &mut TokenUsage, usage: &Value) {
-    let count = |name: &str| usage[name].as_u64().unwrap_or_default();
+    let count = |name: &str| number(usage, name);
     let cached = count("cached_input_tokens");
     sum.input += count("input_tokens").saturating_sub(cached);
     sum.cache_read += cached;
     sum.cache_creation += count("cache_write_input_tokens");
     sum.output += count("output_tokens");
     sum.reasoning += count("reasoning_output_tokens");
-}
-
-fn text<'v>(value: &'v Value, member: &str) -> &'v str {
-    value[member].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

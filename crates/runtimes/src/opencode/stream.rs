@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::driver::Stream;
 use crate::event::{RuntimeEvent, TokenUsage};
+use crate::member::{at, number, owned, text};
 use crate::summary;
 
 type Tell<'t> = &'t mut dyn FnMut(RuntimeEvent);
@@ -33,14 +34,14 @@ impl OpenCodeStream {
 impl Stream for OpenCodeStream {
     fn line(&mut self, line: &[u8], tell: Tell<'_>) {
         let Ok(line) = serde_json::from_slice::<Value>(line) else { return };
-        if !line["type"].is_string() {
+        if !at(&line, "type").is_string() {
             return;
         }
         if !self.begun {
             self.begun = true;
             tell(RuntimeEvent::Init { model: self.model.clone(), version: None });
         }
-        let part = &line["part"];
+        let part = at(&line, "part");
         match text(&line, "type") {
             "tool_use" => tool(part, tell),
             "text" => {
@@ -50,8 +51,8 @@ impl Stream for OpenCodeStream {
             "reasoning" => tell(RuntimeEvent::Thinking { text: text(part, "text").to_owned() }),
             "step_finish" => self.step(part, tell),
             "error" => {
-                let error = &line["error"];
-                let message = summary::without_secrets(text(&error["data"], "message"));
+                let error = at(&line, "error");
+                let message = summary::without_secrets(text(at(error, "data"), "message"));
                 self.failure = Some(message.clone());
                 tell(RuntimeEvent::Error { kind: text(error, "name").to_owned(), message });
             }
@@ -74,17 +75,17 @@ impl Stream for OpenCodeStream {
 impl OpenCodeStream {
     /// A turn of the model. The numbers are its own, and the result has their sum.
     fn step(&mut self, part: &Value, tell: Tell<'_>) {
-        let tokens = &part["tokens"];
-        let count = |value: &Value| value.as_u64().unwrap_or_default();
+        let tokens = at(part, "tokens");
+        let cache = at(tokens, "cache");
         let step = TokenUsage {
-            input: count(&tokens["input"]),
-            output: count(&tokens["output"]),
-            reasoning: count(&tokens["reasoning"]),
-            cache_creation: count(&tokens["cache"]["write"]),
-            cache_read: count(&tokens["cache"]["read"]),
+            input: number(tokens, "input"),
+            output: number(tokens, "output"),
+            reasoning: number(tokens, "reasoning"),
+            cache_creation: number(cache, "write"),
+            cache_read: number(cache, "read"),
         };
         self.turns += 1;
-        self.cost += part["cost"].as_f64().unwrap_or_default();
+        self.cost += at(part, "cost").as_f64().unwrap_or_default();
         self.usage.input += step.input;
         self.usage.output += step.output;
         self.usage.reasoning += step.reasoning;
@@ -97,25 +98,21 @@ impl OpenCodeStream {
 
 /// A call that has ended, which is when it is told.
 fn tool(part: &Value, tell: Tell<'_>) {
-    let state = &part["state"];
+    let state = at(part, "state");
     let (is_error, said) = match text(state, "status") {
         "completed" => (false, text(state, "title")),
         "error" => (true, text(state, "error")),
         _ => return,
     };
-    let (name, id) = (text(part, "tool").to_owned(), part["callID"].as_str().map(str::to_owned));
+    let (name, id) = (text(part, "tool").to_owned(), owned(part, "callID"));
     // Its title tells what a call does; without one, the input does.
     let summary = match summary::of_result(said) {
-        untitled if untitled.is_empty() => summary::of_call(Runtime::OpenCode, &name, &state["input"]),
+        untitled if untitled.is_empty() => summary::of_call(Runtime::OpenCode, &name, at(state, "input")),
         titled => titled,
     };
     tell(RuntimeEvent::ToolUse { id: id.clone(), name: name.clone(), summary });
     let came = if is_error { said } else { text(state, "output") };
     tell(RuntimeEvent::ToolResult { id, name: Some(name), is_error, summary: summary::of_result(came) });
-}
-
-fn text<'v>(value: &'v Value, member: &str) -> &'v str {
-    value[member].as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -77,10 +77,14 @@ echo "changed: $n""#;
 /// Looks for the key wherever a process can look. In a script, because the hook denies a command that does it.
 fn hunt() -> String {
     let [first, second] = KEY;
+    // What processes were started with is read before any of them is started with the key, to search for it.
     format!(
-        "k={first}; k=$k{second}; n=$(cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c \"^$k\\|=$k\\| $k\"); \
-         m=$(grep -rlsF -- \"$k\" /sandbox/workspace /sandbox/*-config /sandbox/hooks /home /tmp /etc 2>/dev/null | wc -l); \
-         grep -qsz HOME= /proc/self/environ || n=\"nothing could be read\"; echo \"found: $((n+m))\""
+        "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null > /dev/shm/seen\n\
+         k={first}; k=$k{second}\n\
+         n=$(grep -acF -- \"$k\" /dev/shm/seen)\n\
+         m=$(grep -rlsF -- \"$k\" /sandbox/workspace /sandbox/*-config /sandbox/hooks /home /tmp /etc 2>/dev/null | wc -l)\n\
+         grep -qa HOME= /dev/shm/seen || n=\"nothing could be read\"\n\
+         echo \"found: $((n+m))\"\n"
     )
 }
 

@@ -24,6 +24,9 @@ pub(crate) const CANARY: &str = "planted-4b1d7e0f92c64a55";
 /// After this a program counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(240);
 
+/// Makes a runtime from its program and the way to its model.
+pub(crate) type Make = fn(&Path, ModelService) -> Result<Box<dyn AgentRuntime>, RuntimeError>;
+
 /// How to speak to a runtime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
@@ -35,7 +38,7 @@ pub(crate) struct Kind {
     pub(crate) base: &'static str,
     /// The model, for programs that behave differently with different ones.
     pub(crate) model: Option<&'static str>,
-    pub(crate) make: fn(&Path, ModelService) -> Result<Box<dyn AgentRuntime>, RuntimeError>,
+    pub(crate) make: Make,
     pub(crate) shell: fn(&str) -> (String, Value),
 }
 
@@ -160,8 +163,8 @@ impl Scene {
             spec,
             env: [("FULLSEND_OUTPUT_DIR".to_owned(), "/sandbox/workspace/output".to_owned())].into(),
             hooks: Some(HookDesk { decide, log }),
-            fetcher: None,
             records: root.path().join("records"),
+            fetcher: None,
         };
         Self { runtime, place, gateway, log: log_path, plan, dialect: kind.dialect, service, root }
     }

@@ -113,16 +113,12 @@ fn explain(stop: Stop, output: &mut Output) {
     if let Stop::Broken { sources, problems } = &stop {
         diagnostics::print_to_stderr(output, sources, problems);
     }
-    let error = match stop {
-        Stop::Agent(error) => show::explain(error),
-        Stop::Resolve(error) => remote::explain(*error, output),
-        stop => match stop.help() {
-            Some(help) => {
-                let message = stop.to_string();
-                anyhow::Error::new(stop).context(Advice::new(message, help))
-            }
-            None => anyhow::Error::new(stop),
-        },
+    let help = stop.help();
+    let error = match (stop, help) {
+        (Stop::Agent(error), _) => show::explain(error),
+        (Stop::Resolve(error), _) => remote::explain(*error, output),
+        (stop, Some(help)) => Advice::new(stop.to_string(), help).into(),
+        (stop, None) => anyhow::Error::new(stop),
     };
     output.failure(&error);
 }

@@ -1,6 +1,6 @@
 //! What becomes of the output of tools.
 
-use fullsend_guard::hook::Checks;
+use fullsend_guard::hook::{CanaryCheck, Checks, Hook, HookConfig, Runtime};
 use serde_json::{Value, json};
 
 use super::{after, assert_silent, hook, recorded, reply};
@@ -170,4 +170,37 @@ fn a_long_output_of_unfinished_sequences_is_no_problem() {
     let text = "\u{1b}]AAAA".repeat(10_000);
     let decision = after(&hook(Checks::default()), &json!({"tool_name": "Bash", "tool_result": text}));
     assert_eq!(decision.exit, 0);
+}
+
+/// Codex takes a reply with a member that it does not know for none, and shows the output.
+#[test]
+fn codex_is_told_in_its_own_words() {
+    let canary =
+        CanaryCheck { tokens: vec!["planted-0123456789abcdef".to_owned()], ..CanaryCheck::default() };
+    let checks = Checks { canary, ..Checks::default() };
+    let hook = Hook::new(HookConfig { runtime: Runtime::Codex, checks, ..HookConfig::default() }).unwrap();
+    let ended = |command: &str, response: Value| {
+        json!({
+            "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": command},
+            "tool_response": response,
+        })
+    };
+    for (response, reason) in [
+        (json!("a\u{200b}b\n"), "ab\n"),
+        (json!({"content": [{"text": "a\u{200b}b"}]}), r#"{"content":[{"text":"ab"}]}"#),
+        (
+            json!("x planted-0123456789abcdef y"),
+            "CANARY_LEAKED: canary token found in Bash result\nx [CANARY REDACTED] y",
+        ),
+    ] {
+        let decision = after(&hook, &ended("cat f", response));
+        assert_eq!((decision.exit, reply(&decision)), (0, json!({"decision": "block", "reason": reason})));
+    }
+    assert_silent(&after(&hook, &ended("cat f", json!("plain"))));
+    // What is only shortened would look like a failure.
+    assert_silent(&after(&hook, &ended("npm test", json!("42 passing"))));
+    // Not an object: withheld by the exit code, with the reason where Codex looks for it.
+    let unread = hook.decide(fullsend_guard::hook::HookPhase::PostTool, b"[]");
+    assert_eq!(unread.exit, 2);
+    assert!(!unread.stderr.is_empty());
 }

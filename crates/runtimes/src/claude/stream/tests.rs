@@ -63,10 +63,11 @@ fn without_pieces_whole_messages_count() {
     assert_eq!(metrics(&found).model.as_deref(), Some("m-2"));
     let said: Vec<&str> = found
         .iter()
-        .filter_map(|event| match event {
-            RuntimeEvent::Text { text } | RuntimeEvent::Thinking { text } => Some(text.as_str()),
-            RuntimeEvent::ToolUse { summary, .. } => Some(summary.as_str()),
-            _ => None,
+        .filter_map(|event| {
+            if let RuntimeEvent::Text { text } | RuntimeEvent::Thinking { text } = event {
+                return Some(text.as_str());
+            }
+            if let RuntimeEvent::ToolUse { summary, .. } = event { Some(summary.as_str()) } else { None }
         })
         .collect();
     assert_eq!(said, ["t", "hi", "", "top"]);
@@ -96,10 +97,7 @@ fn tokens_are_told_in_steps() {
     let lines = [start.to_owned(), delta(0), delta(100), delta(600), delta(700), delta(5600)].join("\n");
     let told: Vec<u64> = events(&lines)
         .iter()
-        .map(|event| match event {
-            RuntimeEvent::Tokens(usage) => usage.output,
-            _ => panic!("{event:?}"),
-        })
+        .map(|event| if let RuntimeEvent::Tokens(usage) = event { usage.output } else { 0 })
         .collect();
     assert_eq!(told, [600, 5600]);
 }
