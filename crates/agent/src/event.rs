@@ -33,6 +33,15 @@ pub enum Event<'a> {
         /// Which call.
         call: &'a ToolCall,
     },
+    /// A call, or something that it tried, was not permitted. Checks around calls tell of their own denials.
+    Denied {
+        /// Which call.
+        call: &'a ToolCall,
+        /// By whom.
+        by: DeniedBy,
+        /// Why; nothing of the model's but paths and names.
+        reason: &'a str,
+    },
     /// A call has ended.
     CallEnded {
         /// Which call.
@@ -51,4 +60,17 @@ pub enum Event<'a> {
         /// How many pictures go with it.
         images: usize,
     },
+}
+
+/// Who did not permit something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeniedBy {
+    /// The rules about where things come from and may go.
+    Flow,
+    /// The tools for files, which lead nowhere but into the workspace.
+    Files,
+    /// The sandbox that commands run in.
+    Sandbox,
+    /// The list of tools that the agent may use.
+    Tools,
 }

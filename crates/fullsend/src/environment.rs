@@ -28,9 +28,17 @@ pub(crate) const HOME: &str = "HOME";
 /// The directory for state of programs.
 pub(crate) const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
+/// Where programs are looked for.
+pub(crate) const PATH: &str = "PATH";
+
 /// Whether output may be coloured, as far as the environment is concerned.
 pub(crate) fn allows_colour() -> bool {
     std::env::var_os(NO_COLOR).is_none_or(|value| value.is_empty())
+}
+
+/// Where programs are looked for.
+pub(crate) fn search_path() -> Option<std::ffi::OsString> {
+    std::env::var_os(PATH)
 }
 
 /// The log filter, if any.

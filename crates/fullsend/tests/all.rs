@@ -18,6 +18,7 @@ mod suite {
     mod definitions;
     mod docker_engine;
     mod doctor;
+    mod examples;
     mod exec_cli;
     mod fetch_skill;
     mod flow_canaries;

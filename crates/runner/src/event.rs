@@ -112,10 +112,43 @@ pub enum Outcome {
 pub enum AccessKind {
     /// A resource, through the runner.
     Fetch,
-    /// A connection.
+    /// A connection, through the proxy of the sandbox.
     Network,
-    /// A tool call that a policy decided about.
+    /// A tool call, which hooks decided about.
     Tool,
+    /// A tool call, which the rules of information flow decided about.
+    Flow,
+    /// A file or system call, in the sandbox.
+    Sandbox,
+    /// A file, through the tools of the built-in agent.
+    Files,
+    /// A tool that is not on the agent's list.
+    Tools,
+}
+
+impl AccessKind {
+    /// Who decides, in words.
+    pub const fn decider(self) -> &'static str {
+        match self {
+            Self::Fetch => "fetch service",
+            Self::Network => "egress",
+            Self::Tool => "hook",
+            Self::Flow => "flow",
+            Self::Sandbox => "sandbox",
+            Self::Files => "file tools",
+            Self::Tools => "tool list",
+        }
+    }
+
+    /// What a runtime calls it.
+    pub(crate) fn of_runtime(by: &str) -> Self {
+        match by {
+            "flow" => Self::Flow,
+            "files" => Self::Files,
+            "tools" => Self::Tools,
+            _ => Self::Sandbox,
+        }
+    }
 }
 
 /// Something happened.
@@ -172,7 +205,7 @@ pub enum Event {
     },
     /// Something outside the sandbox was asked for.
     Access {
-        /// How: `fetch` for a resource that the agent asked the runner for, `network` for a connection, `tool` for a call.
+        /// How, and by that who decided.
         kind: AccessKind,
         /// What: a URL without its query, a host and port, a tool.
         target: String,

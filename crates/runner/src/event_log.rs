@@ -35,6 +35,11 @@ impl EventLog {
         Ok(Self { file: durable::create_new(path)?, masks: checks.output(), clock })
     }
 
+    /// Masks what these checks find from now on.
+    pub fn mask(&mut self, checks: &Checks) {
+        self.masks = checks.output();
+    }
+
     /// Adds a line, in one piece.
     pub fn write(&mut self, event: &Event) -> io::Result<()> {
         if let Event::Runtime { event: RuntimeEvent::Thinking { .. } | RuntimeEvent::Text { .. }, .. } = event

@@ -145,6 +145,9 @@ async fn go(
     let plan = teller
         .step(Step::Resolve, None, resolve::plan(&mut request, resolver, &found, &name, teller))
         .await?;
+    if let Some(token) = &plan.token {
+        teller.with_records(|records| records.mask(token));
+    }
     let scene = Scene { root: &root, log: &log, plan: &plan, request: &request, teller };
     pre_script::run(&scene, known).await?;
     let home = Home::make(&request.stages, known.run_name()).map_err(|error| {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
+use fullsend_guard::canary::CanaryToken;
 use fullsend_guard::{Checks, Clock, TraceId};
 
 use crate::environment::Environment;
@@ -83,6 +84,13 @@ impl Records {
         if let Some(tracer) = &mut self.tracer {
             tracer.observe(event);
         }
+    }
+
+    /// Masks the token of the run from now on, wherever it may turn up.
+    pub(crate) fn mask(&mut self, token: &CanaryToken) {
+        let checks = Checks::default().with_canaries(vec![token.clone()]);
+        self.report.mask(&checks);
+        self.log.mask(&checks);
     }
 
     /// Changes what the report says beside events.

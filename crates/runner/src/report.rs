@@ -77,6 +77,9 @@ pub struct Report {
     pub decisions: Vec<AccessRecord>,
     /// How many of all those were denied.
     pub denied: u64,
+    /// The same by who denied them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub denied_by: BTreeMap<&'static str, u64>,
     /// What a person should know.
     pub warnings: Vec<String>,
     /// How many entries of lists were left out.
@@ -111,6 +114,7 @@ impl Report {
             fetches: Vec::new(),
             decisions: Vec::new(),
             denied: 0,
+            denied_by: BTreeMap::new(),
             warnings: Vec::new(),
             left_out: 0,
             metrics: Metrics::default(),
@@ -139,6 +143,11 @@ impl ReportFile {
         let file = Self { path: path.to_owned(), report, masks: checks.output(), clock };
         file.save()?;
         Ok(file)
+    }
+
+    /// Masks what these checks find from now on.
+    pub fn mask(&mut self, checks: &Checks) {
+        self.masks = checks.output();
     }
 
     /// The report as it stands.
@@ -177,7 +186,10 @@ impl ReportFile {
                 Ok(())
             }
             Event::Access { kind, target, allowed, detail } => {
-                report.denied += u64::from(!allowed);
+                if !allowed {
+                    report.denied += 1;
+                    *report.denied_by.entry(kind.decider()).or_default() += 1;
+                }
                 let list =
                     if *kind == AccessKind::Fetch { &mut report.fetches } else { &mut report.decisions };
                 let record = AccessRecord {

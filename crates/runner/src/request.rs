@@ -60,6 +60,8 @@ pub struct Options {
     pub keep_sandbox: bool,
     /// What to log for debugging.
     pub debug: Option<String>,
+    /// Whether it is told which files the sandbox refused; every use of a file then takes longer.
+    pub explain: bool,
     /// Whether nothing may be fetched.
     pub offline: bool,
 }

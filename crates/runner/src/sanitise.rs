@@ -124,6 +124,39 @@ impl Sanitiser<'_> {
         Ok(Sanitised { found, outcome, frozen })
     }
 
+    /// Takes tokens of the run out of the files of a repository that differ from those of `original`. Other secrets are not
+    /// looked for: a repository may hold what looks like one.
+    pub fn repository(&self, directory: &Path, original: &Path) -> Result<Vec<Found>, SanitiseError> {
+        let failed = |path: &Path, source| SanitiseError::Io { path: path.to_path_buf(), source };
+        let root = Root::open(directory).map_err(|source| failed(directory, source))?;
+        let walked = Root::open(directory).map_err(|source| failed(directory, source))?;
+        let tokens = self.checks.request();
+        let mut found = Vec::new();
+        for entry in outputs(walked, self.largest) {
+            let Output::File(OutputFile { path, content }) = entry else { continue };
+            if path.starts_with(".git") || same(&original.join(&path), &content) {
+                continue;
+            }
+            let (report, is_text) = match &content {
+                Content::Text(text) => (tokens.run(text), true),
+                Content::Bytes(bytes) => (tokens.run(&Content::searchable(bytes)), false),
+            };
+            if report.findings.is_empty() {
+                continue;
+            }
+            let clean = report.sanitized.filter(|_| is_text);
+            let of = |finding| Recorded { finding, action: Action::Redact };
+            let recorded: Vec<Recorded> = report.findings.into_iter().map(of).collect();
+            self.record(&path, &recorded)?;
+            // What cannot be masked is emptied: a file that holds the token is worth nothing to anybody.
+            let clean = clean.filter(|clean| tokens.run(clean).findings.is_empty()).unwrap_or_default();
+            replace(&root, &path, clean.as_bytes()).map_err(|source| failed(&path, source))?;
+            let of = |Recorded { finding, action }| Found { path: path.clone(), finding, action };
+            found.extend(recorded.into_iter().map(of));
+        }
+        Ok(found)
+    }
+
     /// Masks what is found in one file, which need not be there: a record that is kept and not delivered. Says how much was
     /// found.
     pub fn record_file(&self, directory: &Path, name: &Path) -> Result<usize, SanitiseError> {
@@ -154,6 +187,17 @@ impl Sanitiser<'_> {
         let path = path.to_string_lossy();
         log.append_all(Place { phase: Phase::HostOutput, tool: None, path: Some(&path) }, recorded)
     }
+}
+
+/// Whether a file is what it was.
+fn same(original: &Path, content: &Content) -> bool {
+    let now = match content {
+        Content::Text(text) => text.as_bytes(),
+        Content::Bytes(bytes) => bytes,
+    };
+    let length = u64::try_from(now.len()).unwrap_or(u64::MAX);
+    original.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() == length)
+        && std::fs::read(original).is_ok_and(|before| before == now)
 }
 
 /// The pipelines, made once for all files.

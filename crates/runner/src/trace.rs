@@ -206,6 +206,7 @@ impl Tracer {
             | RuntimeEvent::Text { .. }
             | RuntimeEvent::ToolUse { .. }
             | RuntimeEvent::ToolResult { .. }
+            | RuntimeEvent::Denied { .. }
             | RuntimeEvent::Tokens(_)
             | RuntimeEvent::Error { .. }
             | RuntimeEvent::Retry { .. } => {}

@@ -140,6 +140,7 @@ impl Account {
             | RuntimeEvent::Text { .. }
             | RuntimeEvent::ToolUse { .. }
             | RuntimeEvent::ToolResult { .. }
+            | RuntimeEvent::Denied { .. }
             | RuntimeEvent::Tokens(_)
             | RuntimeEvent::Retry { .. } => {}
         }

@@ -46,6 +46,15 @@ pub enum RuntimeEvent {
         /// What came of it, in one line: short, without secrets.
         summary: String,
     },
+    /// A call, or something that it tried, was not permitted by something that no hook speaks for.
+    Denied {
+        /// The tool, as the runtime names it.
+        name: String,
+        /// By whom: `flow`, `files`, `sandbox` or `tools`.
+        by: &'static str,
+        /// Why, without secrets.
+        reason: String,
+    },
     /// Tokens so far.
     Tokens(TokenUsage),
     /// The runtime has ended by itself.
@@ -132,6 +141,7 @@ impl Metrics {
             | RuntimeEvent::Thinking { .. }
             | RuntimeEvent::Text { .. }
             | RuntimeEvent::ToolResult { .. }
+            | RuntimeEvent::Denied { .. }
             | RuntimeEvent::Error { .. }
             | RuntimeEvent::Retry { .. } => {}
         }

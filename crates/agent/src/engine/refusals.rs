@@ -5,7 +5,7 @@ use fullsend_model::ToolCall;
 use serde_json::{Map, Value, json};
 
 use super::{Engine, RunError};
-use crate::event::Event;
+use crate::event::{DeniedBy, Event};
 use crate::flow::Judgement;
 use crate::gate::Verdict;
 use crate::hooks::Remark;
@@ -98,6 +98,10 @@ impl Engine<'_> {
     ) -> Result<(), RunError> {
         let event = self.event(call, tool, judgement, summary);
         let told = judgement.told.as_ref().unwrap_or(&Value::Null);
+        if judgement.objection.is_none() {
+            let reason = told.get("detail").and_then(Value::as_str).unwrap_or("it is not authorised");
+            (self.watch)(Event::Denied { call, by: DeniedBy::Flow, reason });
+        }
         self.answer_unmade(turn, call, tool, told, "it is not authorised", &[event])
     }
 
@@ -137,6 +141,9 @@ impl Engine<'_> {
             command_name: None,
             exit_code: None,
         };
+        if event.is_some() {
+            (self.watch)(Event::Denied { call, by: DeniedBy::Tools, reason: detail });
+        }
         let rows: Vec<Row> = event.into_iter().chain([Row::Failure(Box::new(failure))]).collect();
         self.answer_unmade(turn, call, tool, &told, detail, &rows)
     }

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::calls::{Made, Ready};
 use super::pictures::Pictures;
 use super::{Engine, RunError};
-use crate::event::Event;
+use crate::event::{DeniedBy, Event};
 use crate::flow::{self, Basis, Seen};
 use crate::store::{
     CallFinished, EventSeverity, Execution, FailureRecord, KeptMessage, PolicyEvent, Row, ToolResultRef,
 };
-use crate::tool::{Shown, ToolFault};
+use crate::tool::{Shown, ToolFault, ToolOutput};
 use crate::workspace::SandboxPath;
 
 /// The longest result that enters the conversation, whatever the tool thinks.
@@ -24,6 +24,21 @@ struct Kept<'a> {
     tool: &'static str,
     output_id: &'a str,
     artifact: &'a str,
+}
+
+/// What of a call was not permitted where it was made. Connections are left out: the proxy tells of them.
+fn denials<'o>(tool: &str, output: &'o ToolOutput) -> Vec<(DeniedBy, &'o str)> {
+    let refused = output.record.get("denied").and_then(Value::as_array);
+    let refused = refused.into_iter().flatten().filter_map(Value::as_str);
+    let mut denials: Vec<(DeniedBy, &str)> =
+        refused.filter(|line| !line.starts_with("network: ")).map(|line| (DeniedBy::Sandbox, line)).collect();
+    let files = tool.ends_with("_file") || tool.ends_with("_files") || tool == "view_image";
+    if let Some(failure) = output.failure.as_ref().filter(|_| files)
+        && ["permission_denied", "workspace_path_confusion"].contains(&failure.kind.as_str())
+    {
+        denials.push((DeniedBy::Files, &failure.detail));
+    }
+    denials
 }
 
 impl Engine<'_> {
@@ -69,6 +84,11 @@ impl Engine<'_> {
         if hidden.is_some() {
             // What a person sees goes to logs, where what a handle stands for has no place.
             output.shown = Shown { line: format!("{} with a hidden value", spec.name), diff: None };
+        }
+        if hidden.is_none() {
+            for (by, reason) in denials(spec.name, &output) {
+                (self.watch)(Event::Denied { call, by, reason });
+            }
         }
         (self.watch)(Event::CallEnded { call, shown: &output.shown, done: !failed });
         let kept = Kept { call, tool: spec.name, output_id: &output_id, artifact: &artifact };

@@ -37,6 +37,9 @@ pub(crate) struct RunArgs {
     /// Keep the files of the sandbox, for a look at what the agent saw
     #[arg(long)]
     pub(crate) keep_sandbox: bool,
+    /// Tell which files the sandbox refused; makes commands of the agent slower
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Keep a debug log of the runtime, of everything or of what the filter names
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = "*")]
     pub(crate) debug: Option<String>,

@@ -1,5 +1,9 @@
 //! `fullsend doctor`.
 
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
 use anyhow::Result;
 use fullsend_sandbox::{DockerBackend, Layer, LayerStatus, SandboxBackend as _};
 use fullsend_yaml::printable;
@@ -8,6 +12,7 @@ use serde_json::json;
 
 use super::sandbox::backend;
 use crate::cli::{DoctorArgs, ShowFormat};
+use crate::environment;
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -18,7 +23,40 @@ struct Findings {
     refusal: Option<String>,
     /// What the container engine has.
     containers: Vec<Layer>,
+    /// What can drive a model, and what runs use besides.
+    programs: Vec<Layer>,
 }
+
+/// A program that a run may need.
+struct Needed {
+    name: &'static str,
+    what_for: &'static str,
+    how_to_get: &'static str,
+}
+
+/// Programs that are looked for on the search path.
+const NEEDED: [Needed; 4] = [
+    Needed {
+        name: "claude",
+        what_for: "for `fullsend run --runtime claude`",
+        how_to_get: "install Claude Code, or name the program with `--runtime-program FILE`",
+    },
+    Needed {
+        name: "codex",
+        what_for: "for `fullsend run --runtime codex`",
+        how_to_get: "install Codex CLI, or name the program with `--runtime-program FILE`",
+    },
+    Needed {
+        name: "opencode",
+        what_for: "for `fullsend run --runtime opencode`",
+        how_to_get: "install OpenCode, or name the program with `--runtime-program FILE`",
+    },
+    Needed {
+        name: "git",
+        what_for: "for the patch of what an agent changed",
+        how_to_get: "install the package `git`",
+    },
+];
 
 /// How much of a sandbox there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -69,6 +107,7 @@ pub(super) fn run(args: &DoctorArgs, output: &mut Output) -> Result<Exit> {
                 "layers": findings.layers,
             },
             "containers": { "layers": findings.containers },
+            "run": { "layers": findings.programs },
         }))?,
     }
     Ok(if findings.tier() == Tier::None { Exit::Failed } else { Exit::Done })
@@ -77,16 +116,41 @@ pub(super) fn run(args: &DoctorArgs, output: &mut Output) -> Result<Exit> {
 /// Tries every layer.
 async fn examine(args: &DoctorArgs) -> Findings {
     let containers = DockerBackend::examine(&args.docker).await;
+    let programs = programs(environment::search_path().as_deref());
     let backend = match backend::local(None) {
         Ok(backend) => backend,
         Err(error) => {
-            return Findings { layers: Vec::new(), refusal: Some(error.to_string()), containers };
+            return Findings { layers: Vec::new(), refusal: Some(error.to_string()), containers, programs };
         }
     };
     let layers = backend.layers();
     let refusal = (!backend.capabilities().local_process_sandbox)
         .then(|| "no command can be confined without what is missing above".to_owned());
-    Findings { layers, refusal, containers }
+    Findings { layers, refusal, containers, programs }
+}
+
+/// What is on the search path. Nothing is started: a program may do anything when it is.
+fn programs(path: Option<&OsStr>) -> Vec<Layer> {
+    let built_in = Layer {
+        name: "native",
+        status: LayerStatus::Available("the built-in agent, the default".to_owned()),
+    };
+    let looked_for = NEEDED.iter().map(|Needed { name, what_for, how_to_get }| {
+        let files = std::env::split_paths(path.unwrap_or_default()).map(|directory| directory.join(name));
+        let status = match files.into_iter().find(|file| is_program(file)) {
+            Some(file) => LayerStatus::Available(format!("{}, {what_for}", file.display())),
+            None => LayerStatus::Missing {
+                why: format!("not on the search path, {what_for}"),
+                fix: (*how_to_get).to_owned(),
+            },
+        };
+        Layer { name, status }
+    });
+    [built_in].into_iter().chain(looked_for).collect()
+}
+
+fn is_program(file: &Path) -> bool {
+    file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 fn text(findings: &Findings) -> String {
@@ -96,6 +160,7 @@ fn text(findings: &Findings) -> String {
     }
     text.push_str(&format!("Tier {}\n", findings.tier().description()));
     text.push_str(&format!("\nContainers, for `--backend docker`\n{}", rows(&findings.containers)));
+    text.push_str(&format!("\nRuntimes and programs, for `fullsend run`\n{}", rows(&findings.programs)));
     text
 }
 

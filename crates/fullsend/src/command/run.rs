@@ -132,6 +132,7 @@ fn request(
             post_script: !args.no_post_script,
             keep_sandbox: args.keep_sandbox,
             debug: args.debug.clone(),
+            explain: args.explain,
             offline: args.network.offline,
         },
         cancel,

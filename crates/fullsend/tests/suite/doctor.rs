@@ -1,5 +1,8 @@
 //! `fullsend doctor`.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
 use fullsend_testkit::test_name;
 use serde_json::Value;
 
@@ -75,4 +78,35 @@ fn without_an_engine_it_says_how_to_get_one() {
 fn it_takes_no_other_format() {
     let ran = Place::new().run(&["doctor", "--format", "xml"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+}
+
+#[test]
+fn runtimes_are_named_with_their_place_or_the_way_to_get_them() {
+    let place = Place::new();
+    let program = place.write("bin/claude", "#!/bin/sh\nexit 1\n");
+    // Something that cannot be run is no program.
+    place.write("bin/codex", "not a program");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |arguments: &[&str]| {
+        Ran::from(place.command(arguments).env("PATH", place.path().join("bin")).output().unwrap())
+    };
+    let ran = run(&["doctor", "--format", "json"]);
+    let found: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let layers = found["run"]["layers"].as_array().unwrap();
+    let found: Vec<(&str, &str)> = layers
+        .iter()
+        .map(|layer| (layer["name"].as_str().unwrap(), layer["status"].as_str().unwrap()))
+        .collect();
+    let expected = [
+        ("native", "available"),
+        ("claude", "available"),
+        ("codex", "missing"),
+        ("opencode", "missing"),
+        ("git", "missing"),
+    ];
+    assert_eq!(found, expected);
+    let text = run(&["doctor"]).stdout;
+    for part in [&*program.display().to_string(), "install Codex CLI", "install the package `git`"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }

@@ -23,9 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(300);
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// The target is no repository, or has no commits, or there is no git.
-    #[error("no patch is made: the target has no commit that git can show")]
-    NoBase,
     /// A step failed.
     #[error("no patch is made: {0}")]
     Git(String),
@@ -37,8 +34,8 @@ pub enum PatchError {
     Io(#[from] io::Error),
 }
 
-/// Writes to `patch` what leads from the last commit of `host` to the files in `copy`; files that are ignored are left out.
-/// `path` is where programs are looked for.
+/// Writes to `patch` what leads from the last commit of `host`, or from its files where it has none, to the files in `copy`;
+/// files that are ignored are left out. `path` is where programs are looked for.
 pub async fn changes(
     host: &Path,
     copy: &Path,
@@ -46,29 +43,35 @@ pub async fn changes(
     path: Option<&str>,
     cancel: &Cancel,
 ) -> Result<(), PatchError> {
-    let asked = ["rev-parse", "--show-object-format", "--git-path", "objects", "HEAD^{commit}"];
-    let answer = ask(host, path, &asked, cancel).await.ok_or(PatchError::NoBase)?;
-    let mut lines = answer.lines();
-    let (Some(format), Some(objects), Some(base)) = (lines.next(), lines.next(), lines.next()) else {
-        return Err(PatchError::NoBase);
-    };
+    let history = History::of(host, path, cancel).await;
     let scratch = tempfile::Builder::new().prefix("fullsend-patch-").tempdir()?;
     let git = scratch.path().join("git");
     let mut env = isolated(path);
+    let format = history.as_ref().map_or("sha1", |history| history.format.as_str());
     let format = format!("--object-format={format}");
     let directory = git.display().to_string();
-    step(copy, &env, &["init", "--quiet", "--bare", "--template=", &format, &directory], cancel).await?;
-    let objects: PathBuf = host.canonicalize()?.join(objects);
-    // A colon separates several directories, and quotes keep it from doing so.
-    let objects = objects.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
-    env.insert("GIT_ALTERNATE_OBJECT_DIRECTORIES".to_owned(), format!("\"{objects}\""));
+    let init = ["init", "--quiet", "--bare", "--template=", &format, &directory];
+    step(scratch.path(), &env, &init, cancel).await?;
     env.insert("GIT_DIR".to_owned(), directory);
-    env.insert("GIT_WORK_TREE".to_owned(), copy.display().to_string());
-    step(copy, &env, &["-c", "core.bare=false", "read-tree", base], cancel).await?;
-    step(copy, &env, &["-c", "core.bare=false", "add", "--all", "."], cancel).await?;
+    let base = match history {
+        Some(history) => {
+            // A colon separates several directories, and quotes keep it from doing so.
+            let objects = history.objects.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+            env.insert("GIT_ALTERNATE_OBJECT_DIRECTORIES".to_owned(), format!("\"{objects}\""));
+            step(copy, &env, &["read-tree", &history.commit], cancel).await?;
+            history.commit
+        }
+        None => {
+            add_all(host, &mut env, cancel).await?;
+            let tree = step(host, &env, &["-c", "core.bare=false", "write-tree"], cancel).await?;
+            // Warnings may come before it.
+            tree.lines().last().unwrap_or_default().trim().to_owned()
+        }
+    };
+    add_all(copy, &mut env, cancel).await?;
     let unfinished = scratch.path().join("patch");
     let to = format!("--output={}", unfinished.display());
-    let diff = ["diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", &to, base];
+    let diff = ["diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", &to, &base];
     let mut arguments = vec!["-c", "core.bare=false"];
     arguments.extend(diff);
     step(copy, &env, &arguments, cancel).await?;
@@ -76,19 +79,47 @@ pub async fn changes(
     Ok(crate::durable::write(patch, &bytes)?)
 }
 
+/// The last commit of a repository, and where its objects are.
+struct History {
+    commit: String,
+    objects: PathBuf,
+    format: String,
+}
+
+impl History {
+    /// That of `host`, if it has one of its own.
+    async fn of(host: &Path, path: Option<&str>, cancel: &Cancel) -> Option<Self> {
+        let asked = ["rev-parse", "--show-object-format", "--git-path", "objects", "HEAD^{commit}"];
+        let answer = ask(host, path, &asked, cancel).await?;
+        let mut lines = answer.lines().map(str::to_owned);
+        let (format, objects, commit) = (lines.next()?, lines.next()?, lines.next()?);
+        Some(Self { commit, objects: host.canonicalize().ok()?.join(objects), format })
+    }
+}
+
+/// Makes the index hold the files of a directory.
+async fn add_all(
+    tree: &Path,
+    env: &mut std::collections::BTreeMap<String, String>,
+    cancel: &Cancel,
+) -> Result<(), PatchError> {
+    env.insert("GIT_WORK_TREE".to_owned(), tree.display().to_string());
+    step(tree, env, &["-c", "core.bare=false", "add", "--all", "."], cancel).await.map(drop)
+}
+
 async fn step(
     directory: &Path,
     env: &std::collections::BTreeMap<String, String>,
     arguments: &[&str],
     cancel: &Cancel,
-) -> Result<(), PatchError> {
+) -> Result<String, PatchError> {
     let mut all = SETTINGS.to_vec();
     all.extend_from_slice(arguments);
     let script = Script { program: Program::Command("git", &all), directory, env, timeout: PATIENCE, cancel };
     let failed = |what: String| PatchError::Git(what);
     let ran = script::run(&script, &mut |_, _| {}).await.map_err(|error| failed(error.to_string()))?;
     if ran.succeeded() {
-        return Ok(());
+        return Ok(ran.output);
     }
     let said = ran.output.lines().next().unwrap_or_default();
     Err(failed(format!("git failed: {}", fullsend_guard::visible(said))))

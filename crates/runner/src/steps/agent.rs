@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fullsend_guard::Outcome as Judged;
-use fullsend_runtimes::{Ended, Iteration, Metrics};
+use fullsend_runtimes::{Ended, Iteration, Metrics, RuntimeEvent};
 
-use crate::event::{Event, Step};
+use crate::event::{AccessKind, Event, Step};
 use crate::extract::{self, GitConfig};
 use crate::pipeline::{Known, Scene};
 use crate::report::IterationRecord;
 use crate::run_dir::{IterationDir, RunDir};
-use crate::sanitise::{self, Frozen, Sanitised, Sanitiser};
+use crate::sanitise::{self, Found, Frozen, Sanitised, Sanitiser};
 use crate::steps::pre_script::{variables, with_cause};
 use crate::steps::provision::Ground;
 use crate::stop::Stop;
@@ -185,7 +185,8 @@ async fn work(
         debug_log: &debug_log,
     };
     let working = async {
-        let mut watch = |event| teller.tell(Event::Runtime { iteration: number, event });
+        let pass = ground.events.lock().await.teller();
+        let mut watch = |event| pass.pass(of_runtime(number, event));
         let running = runtime.run(&ground.place, &iteration, &mut watch);
         let ended = beside(scene, ground, number, deadline, running).await?;
         if let Some(signal) = request.cancel.signal() {
@@ -226,6 +227,19 @@ async fn beside(
     Ok(ended?)
 }
 
+/// What a runtime did, or what was not permitted to it.
+fn of_runtime(iteration: u32, event: RuntimeEvent) -> Event {
+    if let RuntimeEvent::Denied { name, by, reason } = event {
+        return Event::Access {
+            kind: AccessKind::of_runtime(by),
+            target: name,
+            allowed: false,
+            detail: reason,
+        };
+    }
+    Event::Runtime { iteration, event }
+}
+
 fn summary(ended: &Ended) -> String {
     let Metrics { num_turns, tool_calls, total_cost_usd, token_usage, .. } = &ended.metrics;
     let tokens = token_usage.input + token_usage.output;
@@ -259,25 +273,16 @@ async fn take_out(
             extract::output(&stage.output(), &place.output(), extract::Limits::OUTPUT).map_err(failed)?;
         warn(scene, output.warnings);
         keep_transcripts(scene, ground, place);
-        let repo = take_repo(scene, ground, place, git).await?;
         let sanitiser = Sanitiser {
             checks: &plan.security.checks,
             policy: plan.security.policy,
             log: Some(scene.log),
             largest: sanitise::LARGEST,
         };
+        let repo = take_repo(scene, ground, place, git, &sanitiser).await?;
         let sanitised =
             sanitiser.run(&place.output()).map_err(|error| Stop::Failed { message: with_cause(&error) })?;
-        for found in &sanitised.found {
-            teller.tell(Event::Finding {
-                step: Step::Extract,
-                rule: format!("{}/{}", found.finding.rule.scanner, found.finding.rule.id),
-                severity: found.finding.severity.as_str().to_owned(),
-                place: format!("output/{}", found.path.display()),
-                detail: found.finding.detail().to_owned(),
-                action: found.action.as_str().to_owned(),
-            });
-        }
+        tell_found(scene, "output", &sanitised.found);
         let detail = match output.files.len() {
             1 => "1 file".to_owned(),
             many => format!("{many} files"),
@@ -285,6 +290,20 @@ async fn take_out(
         Ok(Made::done(Attempted { ended, sanitised, repo }, detail))
     };
     teller.step(Step::Extract, Some(number), taking).await
+}
+
+/// Tells of what was found in files that the agent left.
+fn tell_found(scene: &Scene<'_, '_>, below: &str, found: &[Found]) {
+    for Found { path, finding, action } in found {
+        scene.teller.tell(Event::Finding {
+            step: Step::Extract,
+            rule: format!("{}/{}", finding.rule.scanner, finding.rule.id),
+            severity: finding.severity.as_str().to_owned(),
+            place: format!("{below}/{}", path.display()),
+            detail: finding.detail().to_owned(),
+            action: action.as_str().to_owned(),
+        });
+    }
 }
 
 /// Keeps what the runtime wrote about its own work: a record, without which the result is the same.
@@ -312,6 +331,7 @@ async fn take_repo(
     ground: &Ground,
     place: &IterationDir,
     git: &GitConfig,
+    sanitiser: &Sanitiser<'_>,
 ) -> Result<Option<PathBuf>, Stop> {
     let (request, teller) = (scene.request, scene.teller);
     let repo = place.repo();
@@ -333,9 +353,14 @@ async fn take_repo(
     for name in changed {
         teller.warn(format!("what the agent wrote to `{name}` is not delivered: the repository has none"));
     }
+    if scene.plan.token.is_some() {
+        let found = sanitiser.repository(&repo, &request.target_repo);
+        let found = found.map_err(|error| Stop::Failed { message: with_cause(&error) })?;
+        tell_found(scene, "repo", &found);
+    }
     let path = request.environment.get("PATH");
     match extract::changes(&request.target_repo, &repo, &place.changes(), path, &request.cancel).await {
-        Ok(()) | Err(extract::PatchError::NoBase) => {}
+        Ok(()) => {}
         Err(error) => teller.warn(with_cause(&error)),
     }
     Ok(Some(repo))

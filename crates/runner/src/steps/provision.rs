@@ -148,6 +148,7 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
         endpoints,
         network_policy: NetworkPolicy::limited(uploaded.equipment.hosts.iter().cloned()),
         limits: limits(plan.timeout),
+        watch_paths: request.options.explain,
         ..SandboxSpec::default()
     };
     let policy = plan.policy.as_ref();

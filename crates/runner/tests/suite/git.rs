@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fullsend_runner::extract::{self, GitConfig, Limits, PatchError, changes, harden_git};
+use fullsend_runner::extract::{self, GitConfig, Limits, changes, harden_git};
 use fullsend_runtimes::cancellation;
 use fullsend_testkit::declare_skip;
 
@@ -243,11 +243,23 @@ async fn the_patch_leads_from_the_hosts_commit_to_what_the_agent_left() {
 }
 
 #[tokio::test]
-async fn without_a_commit_there_is_no_patch() {
+async fn without_a_commit_the_files_themselves_are_compared() {
     let base = tempfile::tempdir().unwrap();
+    let (host, copy) = (base.path().join("host"), base.path().join("copy"));
+    for (directory, text) in [(&host, "one\n"), (&copy, "two\n")] {
+        fs::create_dir(directory).unwrap();
+        fs::write(directory.join("same"), "same\n").unwrap();
+        fs::write(directory.join("changed"), text).unwrap();
+    }
+    fs::write(copy.join("new"), "new\n").unwrap();
+    fs::write(host.join("gone"), "gone\n").unwrap();
     let (_canceller, cancel) = cancellation();
     let patch = base.path().join("p");
-    let made = changes(base.path(), base.path(), &patch, None, &cancel).await;
-    assert!(matches!(made, Err(PatchError::NoBase)), "{made:?}");
-    assert!(!patch.exists());
+    changes(&host, &copy, &patch, None, &cancel).await.unwrap();
+    let text = fs::read_to_string(&patch).unwrap();
+    for part in ["--- a/changed\n+++ b/changed\n", "-one\n+two\n", "+++ b/new\n", "--- a/gone\n"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("same"), "{text}");
+    assert!(!host.join(".git").exists(), "the target is left as it is");
 }

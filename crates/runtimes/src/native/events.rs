@@ -5,7 +5,7 @@ use std::io::{BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use fullsend_agent::event::Event;
+use fullsend_agent::event::{DeniedBy, Event};
 use fullsend_guard::hook::Runtime;
 use fullsend_model::{ToolCall, Usage};
 use serde_json::Value;
@@ -87,6 +87,16 @@ impl<'w> Teller<'w> {
                 id: Some(call.id.clone()),
                 name: call.name.clone(),
                 summary: about(self.runtime, call),
+            }),
+            Event::Denied { call, by, reason } => self.tell(RuntimeEvent::Denied {
+                name: call.name.clone(),
+                by: match by {
+                    DeniedBy::Flow => "flow",
+                    DeniedBy::Files => "files",
+                    DeniedBy::Sandbox => "sandbox",
+                    DeniedBy::Tools => "tools",
+                },
+                reason: (*reason).to_owned(),
             }),
             Event::CallEnded { call, shown, done } => self.tell(RuntimeEvent::ToolResult {
                 id: Some(call.id.clone()),

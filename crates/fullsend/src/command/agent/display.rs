@@ -71,6 +71,8 @@ impl Display {
                 self.fresh_line();
             }
             Event::CallBegan { .. } => self.fresh_line(),
+            // The end of the call says that it was not made.
+            Event::Denied { .. } => {}
             Event::CallEnded { call, shown, done } => {
                 let sign = if *done { "·" } else { "×" };
                 // Some tools begin the line with their name.
@@ -130,6 +132,7 @@ impl Display {
             | Event::Reasoning(_)
             | Event::Restarted
             | Event::CallBegan { .. }
+            | Event::Denied { .. }
             | Event::Told { .. } => {}
         }
     }

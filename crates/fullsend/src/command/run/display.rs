@@ -18,6 +18,8 @@ pub(super) struct Display {
     colour: bool,
     /// Whether tool calls become notices of the CI system.
     notices: bool,
+    /// Whether it was said already that the call under way was denied.
+    denied: bool,
     /// Whether the last thing shown ended its line.
     at_line_start: bool,
     /// What the model says, which comes in pieces.
@@ -31,6 +33,7 @@ impl Display {
             quiet,
             colour: terminal && environment::allows_colour(),
             notices: environment::in_github_actions(),
+            denied: false,
             at_line_start: true,
             text: fullsend_runtimes::Display::new(),
         }
@@ -48,13 +51,17 @@ impl Display {
             Event::StepBegan { .. } => {}
             Event::StepEnded { step, outcome, detail, took, .. } => self.step(*step, *outcome, detail, *took),
             Event::Warning { text } => self.line("33", &format!("  warning: {}", harmless(text))),
+            // The denial that follows says the same.
+            Event::Finding { action, place, .. } if action == "block" && place.starts_with("before ") => {}
             Event::Finding { rule, severity, place, detail, action, .. } => {
                 let line = format!("  {severity}[{rule}] {place}: {detail} ({action})");
                 self.line("33", &harmless(&line));
             }
             Event::Runtime { event, .. } => self.runtime(event),
-            Event::Access { target, allowed: false, detail, .. } => {
-                self.line("31", &format!("  × {}", harmless(&format!("{target}: {detail}"))));
+            Event::Access { kind, target, allowed: false, detail } => {
+                self.denied = true;
+                let line = harmless(&format!("{}: {}", short(target), short(bare(target, detail))));
+                self.line("31", &format!("  × denied by {}: {line}", kind.decider()));
             }
             Event::Access { .. } => {}
             Event::Waiting { elapsed, left, .. } => {
@@ -91,6 +98,7 @@ impl Display {
                 self.write(&indented(&shown, self.at_line_start));
             }
             RuntimeEvent::ToolUse { name, summary, .. } => {
+                self.denied = false;
                 let line = format!("{}: {}", short(name), short(summary));
                 let line = harmless(line.trim_end_matches([' ', ':']));
                 self.line("2", &format!("  · {line}"));
@@ -98,9 +106,15 @@ impl Display {
                     self.write(&format!("::notice::{line}\n"));
                 }
             }
+            RuntimeEvent::ToolResult { .. } if self.denied => {}
             RuntimeEvent::ToolResult { is_error: true, name, summary, .. } => {
                 let name = name.as_deref().map(|name| format!("{}: ", short(name))).unwrap_or_default();
                 self.line("31", &format!("  × {}", harmless(&format!("{name}{}", short(summary)))));
+            }
+            RuntimeEvent::ToolResult { summary, .. } => {
+                if let Some(code) = exit_code(summary) {
+                    self.line("2", &format!("    exit {code}"));
+                }
             }
             RuntimeEvent::Error { kind, message } => {
                 self.line("31", &format!("  {}", harmless(&format!("{kind}: {}", short(message)))));
@@ -113,7 +127,7 @@ impl Display {
             }
             RuntimeEvent::Init { .. }
             | RuntimeEvent::Thinking { .. }
-            | RuntimeEvent::ToolResult { .. }
+            | RuntimeEvent::Denied { .. }
             | RuntimeEvent::Tokens(_)
             | RuntimeEvent::Result { .. } => {}
         }
@@ -144,6 +158,19 @@ fn time(took: Duration) -> String {
     }
 }
 
+/// A reason without the name of what it is about, which stands before it.
+fn bare<'d>(target: &str, detail: &'d str) -> &'d str {
+    let rest = detail.strip_prefix(target).unwrap_or(detail);
+    let rest = rest.strip_prefix(" was not called").unwrap_or(rest);
+    if rest.len() == detail.len() { detail } else { rest.strip_prefix(": ").unwrap_or(detail) }
+}
+
+/// The exit code of a command that failed, as its summary ends.
+fn exit_code(summary: &str) -> Option<i32> {
+    let code = summary.strip_suffix(')')?.rsplit_once(" (exit ")?.1;
+    code.parse().ok().filter(|code| *code != 0)
+}
+
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut letters = line.chars();
@@ -168,4 +195,29 @@ fn indented(text: &str, at_line_start: bool) -> String {
 /// Text without what a terminal or a CI system would act on.
 fn harmless(text: &str) -> String {
     fullsend_runtimes::harmless(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bare, exit_code};
+
+    #[test]
+    fn a_reason_does_not_repeat_what_it_is_about() {
+        for (detail, expected) in [
+            ("write_file was not called: no trust", "no trust"),
+            ("write_file: outside", "outside"),
+            ("write_files are many", "write_files are many"),
+            ("something else", "something else"),
+        ] {
+            assert_eq!(bare("write_file", detail), expected, "{detail}");
+        }
+    }
+
+    #[test]
+    fn only_failures_have_an_exit_code_to_show() {
+        assert_eq!(exit_code("sh test.sh (exit 1)"), Some(1));
+        for summary in ["sh test.sh (exit 0)", "sh test.sh", "echo '(exit 1' )", ""] {
+            assert_eq!(exit_code(summary), None, "{summary}");
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! How a run is told to whoever started it.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use anyhow::Result;
 use fullsend_runner::report::{Report, State};
 use fullsend_runner::{Finished, Stop};
@@ -53,11 +56,11 @@ fn summary(finished: &Finished, report: &Report) -> String {
     if let Some(iteration) = report.validated_iteration {
         line("validated", format!("attempt {iteration} of {}", report.iterations.len()));
     }
-    if report.findings.total > 0 || report.denied > 0 {
-        line(
-            "findings",
-            format!("{}, and {} denied connections or calls", report.findings.total, report.denied),
-        );
+    if report.findings.total > 0 {
+        line("findings", format!("{} ({})", report.findings.total, counted(&report.findings.by_action)));
+    }
+    if report.denied > 0 {
+        line("denied", format!("{} ({})", report.denied, counted(&report.denied_by)));
     }
     let metrics = &report.metrics;
     if metrics.num_turns > 0 {
@@ -70,10 +73,43 @@ fn summary(finished: &Finished, report: &Report) -> String {
             ),
         );
     }
+    for (name, place) in delivered(finished, report) {
+        line(name, place.display().to_string());
+    }
     if let Some(directory) = &finished.run_dir {
         line("directory", directory.display().to_string());
     }
     text
+}
+
+/// Numbers by name: `1 egress, 3 hook`.
+fn counted<N: AsRef<str>>(counts: &BTreeMap<N, u64>) -> String {
+    let one = |(name, number): (&N, &u64)| format!("{number} {}", name.as_ref());
+    counts.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Where the result of a run that succeeded is, and what it changed.
+fn delivered(finished: &Finished, report: &Report) -> Vec<(&'static str, PathBuf)> {
+    let Some(directory) = finished.run_dir.as_ref().filter(|_| finished.state == State::Success) else {
+        return Vec::new();
+    };
+    let counts = report.validated_iteration.or_else(|| report.iterations.last().map(|last| last.number));
+    let Some(iteration) = counts.and_then(|number| report.iterations.iter().find(|one| one.number == number))
+    else {
+        return Vec::new();
+    };
+    let place = directory.join(format!("iteration-{}", iteration.number));
+    let results = match iteration.files.as_slice() {
+        [] => None,
+        [file] => Some(place.join("output").join(&file.path)),
+        [_, _, ..] => Some(place.join("output")),
+    };
+    let changes =
+        Some(place.join("changes.patch")).filter(|patch| patch.metadata().is_ok_and(|patch| patch.len() > 0));
+    [("result", results), ("changes", changes)]
+        .into_iter()
+        .filter_map(|(name, place)| Some((name, place?)))
+        .collect()
 }
 
 /// Prints why a run did not succeed, and what to do.
