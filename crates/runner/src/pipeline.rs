@@ -166,8 +166,16 @@ async fn go(
         teller.warn(warning);
     }
     deliver::connections(&scene, &ground.egress_log);
-    let delivered = delivered?;
-    deliver::post_script(&scene, &delivered, known).await
+    // Whatever came of the work: what is kept of it goes to more people than saw it.
+    let masked = known.dir.as_ref().map_or(Ok(0), |dir| deliver::mask_records(&scene, dir));
+    match (delivered, masked) {
+        (Ok(delivered), masked) => deliver::post_script(&scene, &delivered, masked?, known).await,
+        (Err(stop), Ok(_)) => Err(stop),
+        (Err(stop), Err(unmasked)) => {
+            teller.warn(format!("records may hold secrets: {unmasked}"));
+            Err(stop)
+        }
+    }
 }
 
 /// What steps share.

@@ -240,6 +240,16 @@ fn no_secret_leaves_whatever_the_directory_is_called_and_whoever_prints_it() {
     for place in ["output/security/notes.txt", "output/agent-result.json"] {
         assert!(places.iter().any(|found| **found == place), "{place}: {places:?}");
     }
+    // The model itself says it, and the work fails: what is kept for people is clean all the same.
+    let failing: Value = serde_json::from_str(FAILS).unwrap();
+    let says =
+        json!([{"say": format!("take {TOKEN}"), "calls": [bash(&format!("echo {TOKEN}"))]}, failing[0]]);
+    bench.harness("");
+    bench.says(&says);
+    let told = bench.run(&[]);
+    assert_eq!(told.end(), (Some(1), "failure"), "{}", told.ran.stderr);
+    assert!(told.file("iteration-1/transcripts/code-journal.jsonl").is_file());
+    assert_eq!(files_with(&told.file("iteration-1"), TOKEN), Vec::<String>::new());
 }
 
 #[test]
@@ -262,11 +272,9 @@ fn the_findings_log_is_sealed_and_changes_show() {
     assert_eq!(shown.code, Some(0), "{}{}", shown.stdout, shown.stderr);
     let whole = fs::read_to_string(&log).unwrap();
     assert!(whole.lines().count() >= 2, "the token was found: {whole}");
-    assert_eq!(
-        whole.lines().count() as u64 - 1,
-        told.report()["findings"]["total"].as_u64().unwrap(),
-        "{whole}"
-    );
+    // What is masked in records alone is told as a number, so that the log has more.
+    let told_of = told.report()["findings"]["total"].as_u64().unwrap();
+    assert!(told_of >= 1 && whole.lines().count() as u64 > told_of, "{told_of}: {whole}");
     let first = whole.lines().next().unwrap();
     for changed in [
         whole.replacen("\"severity\":\"", "\"severity\":\"x", 1),

@@ -75,10 +75,11 @@ pub(crate) fn mask_records(scene: &Scene<'_, '_>, dir: &RunDir) -> Result<usize,
     Ok(found)
 }
 
-/// Makes sure that what was checked is what is there, and runs the post-script.
+/// Makes sure that what was checked is what is there, and runs the post-script. `masked` is what was found in records.
 pub(crate) async fn post_script(
     scene: &Scene<'_, '_>,
     delivered: &Delivered,
+    masked: usize,
     known: &Known,
 ) -> Result<(), Stop> {
     let Some(dir) = &known.dir else { return Ok(()) };
@@ -90,7 +91,6 @@ pub(crate) async fn post_script(
                 message: format!("what was checked is not what is there: {changed}"),
                 help: "find out which process of this machine writes to run directories".to_owned(),
             })?;
-            let masked = mask_records(scene, dir)?;
             let mut detail = match delivered.frozen.files().len() {
                 1 => "1 file, as it was checked".to_owned(),
                 many => format!("{many} files, as they were checked"),
