@@ -100,12 +100,14 @@ fn verdict(stop: &Stop) -> (State, u8) {
         Stop::Blocked { .. } | Stop::KillSwitch { .. } => (State::Blocked, 3),
         Stop::TimedOut { .. } => (State::Timeout, 124),
         Stop::Cancelled { signal } => (State::Cancelled, u8::try_from(128 + signal).unwrap_or(130)),
-        Stop::Agent(_) | Stop::Broken { .. } | Stop::Lock { .. } | Stop::Refused { .. } | Stop::Stage(_) => {
-            (State::Failure, 2)
-        }
-        Stop::Resolve(_) | Stop::Failed { .. } | Stop::Sandbox(_) | Stop::Runtime(_) | Stop::Io { .. } => {
-            (State::Failure, 1)
-        }
+        // What a harness names and cannot have is as much a matter of configuration as for `fullsend fetch`.
+        Stop::Agent(_)
+        | Stop::Broken { .. }
+        | Stop::Lock { .. }
+        | Stop::Refused { .. }
+        | Stop::Resolve(_)
+        | Stop::Stage(_) => (State::Failure, 2),
+        Stop::Failed { .. } | Stop::Sandbox(_) | Stop::Runtime(_) | Stop::Io { .. } => (State::Failure, 1),
     }
 }
 

@@ -119,8 +119,13 @@ impl Visitor {
         Ok(Self { plain_http, rules, tls, resolver })
     }
 
-    /// Gets a page.
-    pub async fn get(&self, visit: &Visit<'_>) -> Result<Page, VisitError> {
+    /// Gets a page. A redirect is followed only where `may_follow` says so: what may be sent to one host may not be another's
+    /// to see.
+    pub async fn get(
+        &self,
+        visit: &Visit<'_>,
+        may_follow: impl Fn(&PageUrl) -> bool,
+    ) -> Result<Page, VisitError> {
         let start = PageUrl::parse(visit.url)?;
         let deadline = after(visit.timeout);
         let mut at = start.clone();
@@ -131,6 +136,10 @@ impl Visitor {
                 return page(start, at, redirects, answer);
             };
             let location = self.follow(&at, &location)?;
+            if !may_follow(&location) {
+                let reason = format!("it redirects to `{}`, where this request may not go", location.host());
+                return Err(VisitError::Blocked { at, reason });
+            }
             if redirects.len() == MAX_REDIRECTS {
                 return Err(VisitError::TooManyRedirects { at, limit: MAX_REDIRECTS });
             }

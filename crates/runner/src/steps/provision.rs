@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::api_servers::{ApiServers, ServerWanted};
-use crate::context::Withheld;
+use crate::context::{Injected, Withheld};
 use crate::environment::child;
 use crate::fetch_service::FetchService;
 use crate::grants::sandbox_spec;
@@ -37,6 +37,7 @@ const IMAGE_VARIABLE: &str = "FULLSEND_SANDBOX_IMAGE";
 pub(crate) struct Ground {
     pub(crate) place: Place,
     pub(crate) withheld: Withheld,
+    pub(crate) injected: Injected,
     pub(crate) events: Mutex<HookEvents>,
     pub(crate) egress_log: PathBuf,
 }
@@ -73,11 +74,11 @@ pub(crate) async fn provision(
     }
     let detail = format!("{} {}", session.backend, session.id);
     scene.teller.with_records(|records| records.update(|report| report.sandbox = Some(record(&session))));
-    let Uploaded { stage, env, withheld, hooks, events, fetcher, .. } = uploaded;
+    let Uploaded { stage, env, withheld, injected, hooks, events, fetcher, .. } = uploaded;
     let fetcher = fetcher.map(|fetcher| Arc::new(fetcher) as Arc<dyn SkillFetcher>);
     let place =
         Place { stage, backend, session: session.id, spec, env, hooks, fetcher, records: dir.records() };
-    Ok(Made::done(Ground { place, withheld, events: Mutex::new(events), egress_log }, detail))
+    Ok(Made::done(Ground { place, withheld, injected, events: Mutex::new(events), egress_log }, detail))
 }
 
 /// Makes the sandbox in a task of its own: when the run ends meanwhile, the making is waited for, since dropping it halfway

@@ -85,7 +85,14 @@ fn explain(stop: Stop, output: &mut Output) {
     let error = match (stop, help) {
         (Stop::Agent(error), _) => show::explain(error),
         (Stop::Resolve(error), _) => remote::explain(*error, output),
-        (stop, Some(help)) => Advice::new(stop.to_string(), help).into(),
+        (stop, Some(help)) => {
+            let advice = Advice::new(stop.to_string(), help);
+            // The same words would be told as their own cause.
+            match std::error::Error::source(&stop) {
+                Some(_) => anyhow::Error::new(stop).context(advice),
+                None => advice.into(),
+            }
+        }
         (stop, None) => anyhow::Error::new(stop),
     };
     output.failure(&error);
