@@ -45,7 +45,6 @@ mod suite {
     mod remote;
     mod remote_bases;
     mod run_cancel;
-    mod run_strangers;
     mod run_fetching;
     mod run_guarded;
     mod run_pipeline;
@@ -53,6 +52,7 @@ mod suite {
     mod run_refusals;
     mod run_remote;
     mod run_results;
+    mod run_strangers;
     mod running;
     mod runs;
     mod same_findings;

@@ -39,7 +39,9 @@ fn the_lines_stand_in_their_order() {
         slug: Some("bot"),
         has_schema: true,
         output_file: Some("result.json"),
-        fetch: Some(("http://127.0.0.1:1/fetch", "t")),
+        fetch: Some(
+            "export FULLSEND_FETCH_URL='http://127.0.0.1:1/fetch'\nexport FULLSEND_FETCH_TOKEN='t'\n",
+        ),
         files: &files,
         sandbox: &sandbox,
         canary: Some(("SECRET_KEY", "canary")),
