@@ -77,6 +77,17 @@ fn pipes_are_left_out_and_said() {
 }
 
 #[test]
+fn a_copy_that_nobody_waits_for_ends() {
+    let folder = repository();
+    let stage = folder.stage();
+    let asked = std::cell::Cell::new(0);
+    let is_over = || asked.replace(asked.get() + 1) == 1;
+    let error = assemble::repository(&folder.path().join("checkout"), &stage, &[], &is_over).unwrap_err();
+    assert!(matches!(error, AssembleError::Copy { source: CopyError::Ended, .. }), "{error}");
+    assert_eq!(asked.get(), 2, "what comes after is left alone");
+}
+
+#[test]
 fn what_cannot_be_copied_is_an_error_with_its_name() {
     let folder = repository();
     let stage = folder.stage();
