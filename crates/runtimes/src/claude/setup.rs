@@ -45,7 +45,7 @@ const VARIABLES: &[(&str, &str)] = &[
 const UNCHECKED: &[&str] = &["Monitor", "ScheduleWakeup", "SendMessage"];
 
 /// The host's side of what is read-only.
-fn fixed(stage: &Stage) -> PathBuf {
+pub(super) fn fixed(stage: &Stage) -> PathBuf {
     stage.root().join("claude")
 }
 
