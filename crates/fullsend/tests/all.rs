@@ -42,6 +42,7 @@ mod suite {
     mod pinning;
     mod remote;
     mod remote_bases;
+    mod run_runtimes;
     mod running;
     mod runs;
     mod same_findings;
