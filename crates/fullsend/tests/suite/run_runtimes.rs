@@ -250,7 +250,10 @@ fn everything_holds(test: &str, kind: Kind) {
     trial.define("", "security:\n  canary:\n    env: DEPLOY_TOKEN\n");
     let ended = trial.run(&[]);
     ended.assert_success();
-    for text in ["INSTRUCTIONS-OF-THE-AGENT", "SKILL-OF-THE-HARNESS", "INSTRUCTIONS-OF-THE-REPOSITORY"] {
+    // Claude Code is led to the file, and reads it by itself.
+    let of_the_repository =
+        if kind.name == "claude" { "[AGENTS.md](AGENTS.md)" } else { "INSTRUCTIONS-OF-THE-REPOSITORY" };
+    for text in ["INSTRUCTIONS-OF-THE-AGENT", "SKILL-OF-THE-HARNESS", of_the_repository] {
         assert!(ended.heard.contains(text), "the model was not told {text}");
     }
     assert_eq!(ended.results.len(), TABLE.len(), "{:#?}", ended.results);
@@ -378,7 +381,15 @@ fn fetched_skills_arrive(test: &str, kind: Kind) {
     let fetch = format!("fullsend fetch-skill '{URL}#sha256={digest}'");
     let list = format!("ls /sandbox/{}-config/skills; cat {path}/SKILL.md", kind.name);
     let change = format!("echo more >> {path}/SKILL.md || echo unchanged");
-    let Some(trial) = Trial::new(test, kind, &[&fetch, &list, &change]) else { return };
+    let Some(mut trial) = Trial::new(test, kind, &[&fetch, &list, &change]) else { return };
+    let built_in = kind.name == "native";
+    if built_in {
+        // Output of a command that can reach a service is nobody's word, and from then on there are no more commands; files can
+        // be read.
+        trial.calls.truncate(1);
+        trial.calls.push(("read_file".to_owned(), json!({"path": format!("{path}/SKILL.md")})));
+        trial.calls.push((kind.shell)("echo more"));
+    }
     let allowed = "allowed_remote_resources: [https://github.com/org/]\n";
     trial.place.write(".fullsend/config.yaml", allowed);
     trial.define("", &format!("allow_runtime_fetch: true\n{allowed}"));
@@ -394,9 +405,13 @@ fn fetched_skills_arrive(test: &str, kind: Kind) {
     ended.assert_success();
     assert_eq!(ended.results.len(), 3, "{:#?}", ended.results);
     assert!(ended.results[0].contains(&path), "{:#?}", ended.results);
+    assert!(ended.results[1].contains("HOW-IT-IS-DONE"), "{:#?}", ended.results);
+    if built_in {
+        assert!(ended.results[2].contains("bash was not called"), "{:#?}", ended.results);
+        return;
+    }
     // Beside the skill of the harness.
     assert!(ended.results[1].contains("careful"), "{:#?}", ended.results);
-    assert!(ended.results[1].contains("HOW-IT-IS-DONE"), "{:#?}", ended.results);
     assert!(ended.results[2].contains("unchanged"), "{:#?}", ended.results);
 }
 

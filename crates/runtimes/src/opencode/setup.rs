@@ -63,6 +63,9 @@ pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError
             "has no use for plugins of this kind; remove `plugins`, or use the runtime `claude`",
         ));
     }
+    if input.wanted.debug.as_ref().is_some_and(|filter| filter != "*") {
+        return Err(refuse("cannot filter its debug log; use `--debug` alone"));
+    }
     if !input.wanted.repository_config.is_empty() {
         return Err(refuse("cannot take parts of the repository's configuration; remove what allows it"));
     }
