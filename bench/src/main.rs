@@ -12,6 +12,7 @@ mod guard_corpus;
 mod hook;
 mod lint;
 mod resolve;
+mod run;
 mod samples;
 mod sandbox;
 mod startup;
@@ -64,6 +65,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "guard", run: guard::run },
     Benchmark { name: "hook", run: hook::run },
     Benchmark { name: "guard-corpus", run: guard_corpus::run },
+    Benchmark { name: "run", run: run::run },
     Benchmark { name: "turns", run: turns::run },
     Benchmark { name: "flow", run: flow::run },
 ];

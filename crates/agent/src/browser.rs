@@ -39,6 +39,7 @@ use tokio::sync::Mutex;
 pub use action::{Action, InputError, LoadState, Question, Ref, Request, Scope, Target, Until};
 pub use keys::Stroke;
 pub use lease::{AccountAccess, Lease, LeaseError, LocalOrigin, ProfileMode};
+pub use snapshot::describe;
 
 use crate::tool::{
     Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
@@ -158,6 +159,7 @@ fn output(context: &ToolCallContext<'_>, action: &str, told: Told) -> ToolOutput
     ToolOutput {
         record,
         model_view: None,
+        withheld: false,
         // A page is nobody's word, and so is what it makes a browser say.
         label: Label::untrusted(),
         images: Vec::new(),

@@ -117,8 +117,6 @@ pub struct Engine<'w> {
     reminders: Reminders,
     /// Where commands start, as far as it is on record.
     current_dir: String,
-    /// How much of what is known about files is on record.
-    sources_seen: usize,
     /// Of a run that goes on: calls without a result, and what is new to say.
     dangling: Vec<DanglingCall>,
     more: Vec<Opening>,
@@ -159,7 +157,6 @@ impl<'w> Engine<'w> {
             context: LabelId::BOTTOM,
             reminders: Reminders::default(),
             current_dir,
-            sources_seen: 0,
             dangling: Vec::new(),
             more: Vec::new(),
             concluded: false,
@@ -338,16 +335,6 @@ impl<'w> Engine<'w> {
         self.context = context;
         self.keeper.state_mut().saw(label);
         Ok(kept)
-    }
-
-    /// Puts on record what is new about files.
-    fn keep_sources(&mut self) -> Result<(), RunError> {
-        let rows = self.parts.sources.rows_after(self.sources_seen);
-        for row in &rows {
-            self.parts.store.append(row)?;
-            self.sources_seen += 1;
-        }
-        Ok(())
     }
 
     /// The last thing the model said.

@@ -7,23 +7,27 @@ mod capabilities;
 mod capture;
 mod covers;
 mod directory;
+mod making;
 mod plan;
+mod suiting;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use fullsend_sandbox::{
-    ExecEvent, ExecRequest, FilesystemMount, Running, SandboxBackend, SandboxError, SandboxSession,
-    SandboxSessionId, SandboxSpec,
+    ExecEvent, ExecRequest, Running, SandboxBackend, SandboxError, SandboxSession, SandboxSessionId,
 };
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, RwLock};
 
 pub use capabilities::{Capabilities, Command, PROGRAMS};
 pub use capture::{Capture, CaptureLimits, Captured, CapturedStream, Listener, Nowhere, Spill, Stream};
 pub use directory::Whereabouts;
 pub use plan::{GivenSession, Ground, MountPoint, SCRATCH, SHELL_MOUNT, SessionPlan, WORKSPACE, shell_mount};
 
+use crate::gate::FlowMode;
+use crate::protect::{Compared, Protection, ReadOnly, Turn};
 use crate::sidecar::{Invocation, Sidecars};
 use crate::sources::Sources;
 use crate::tool::ToolFault;
@@ -41,10 +45,22 @@ struct Shared {
     backend: Arc<dyn SandboxBackend>,
     ground: Ground,
     covers: Option<Covers>,
+    protection: Option<Arc<Protection>>,
     state: Mutex<State>,
+    /// Held by commands, so that the session is not replaced under them.
+    using: RwLock<()>,
     /// Held while programs are looked for, beside which some runtimes of containers run nothing else.
     probing: Mutex<()>,
     mediation: Option<Mediation>,
+}
+
+/// What else commands of a session are held to.
+#[derive(Clone, Debug, Default)]
+pub struct Guards {
+    /// Files beside the container, for a runtime that follows labels itself.
+    pub sidecars: Option<Arc<Sidecars>>,
+    /// What commands may not change, by what they are made of.
+    pub protection: Option<Arc<Protection>>,
 }
 
 /// The files beside the container. They are of the container and not of a command, so that commands take turns.
@@ -71,36 +87,41 @@ struct Ready {
     session: SandboxSession,
     /// Whether it was made here, and so ends here.
     own: bool,
+    /// What commands cannot change in it.
+    read_only: Vec<ReadOnly>,
+    /// Whether commands have left something in it that would be lost with it.
+    is_used: AtomicBool,
 }
 
 impl Execution {
     /// A session that is made by the first command, or by [`Execution::warm_up`].
     pub fn lazy(backend: Arc<dyn SandboxBackend>, ground: impl Into<Ground>) -> Self {
-        Self::build(backend, ground.into(), None, None)
+        Self::build(backend, ground.into(), None, Guards::default())
     }
 
-    /// The same, in which commands cannot read what is `covered`, with a runtime that follows labels itself where
-    /// there are `sidecars`. With what is covered comes a directory that commands cannot reach; the file that covers
-    /// others is made there.
+    /// The same, in which commands cannot read what is `covered`. With what is covered comes a directory that commands
+    /// cannot reach; the file that covers others is made there.
     pub fn covering(
         backend: Arc<dyn SandboxBackend>,
         ground: impl Into<Ground>,
         covered: Option<(Arc<Sources>, PathBuf)>,
-        sidecars: Option<Arc<Sidecars>>,
+        guards: Guards,
     ) -> Self {
-        let mediation = sidecars.map(|sidecars| Mediation { sidecars, turn: Mutex::default() });
         let covers = covered.map(|(sources, directory)| Covers::new(sources, directory));
-        Self::build(backend, ground.into(), covers, mediation)
+        Self::build(backend, ground.into(), covers, guards)
     }
 
     fn build(
         backend: Arc<dyn SandboxBackend>,
         ground: Ground,
         covers: Option<Covers>,
-        mediation: Option<Mediation>,
+        guards: Guards,
     ) -> Self {
-        let (state, probing) = (Mutex::new(State::Planned), Mutex::new(()));
-        Self { shared: Arc::new(Shared { backend, ground, covers, state, probing, mediation }) }
+        let Guards { sidecars, protection } = guards;
+        let mediation = sidecars.map(|sidecars| Mediation { sidecars, turn: Mutex::default() });
+        let (state, probing, using) = (Mutex::new(State::Planned), Mutex::default(), RwLock::default());
+        let shared = Shared { backend, ground, covers, protection, state, using, probing, mediation };
+        Self { shared: Arc::new(shared) }
     }
 
     /// A session that is there when this returns.
@@ -118,6 +139,11 @@ impl Execution {
         self.shared.backend.name()
     }
 
+    /// How strictly commands are kept from what they may not change.
+    pub(crate) fn protection_mode(&self) -> FlowMode {
+        self.shared.protection.as_ref().map_or(FlowMode::Disabled, |protection| protection.mode())
+    }
+
     /// Makes the session, unless it is there. Any number of callers may wait; it is made once.
     pub async fn warm_up(&self) -> Result<(), SandboxError> {
         self.ready().await.map(drop)
@@ -128,8 +154,32 @@ impl Execution {
         Ok(self.ready().await?.session.clone())
     }
 
-    /// Runs a command that a runtime is told of, and asks it what the command has become.
+    /// Runs a command that was made of something: it is kept from what it may not change, a runtime is told of it, and
+    /// afterwards it is asked what the command has become.
     pub async fn run_labelled(
+        &self,
+        request: ExecRequest,
+        capture: Capture<'_>,
+        invocation: &Invocation<'_>,
+    ) -> Result<Captured, ToolFault> {
+        let Some(protection) = &self.shared.protection else {
+            return self.run_mediated(request, capture, invocation).await;
+        };
+        let turn = Arc::clone(protection).begin(invocation.label).await?;
+        let wanted = match &turn {
+            Turn::Free { .. } => Vec::new(),
+            Turn::Watched(watch) => protection.read_only(watch.have()),
+        };
+        self.suit(wanted).await?;
+        let captured = self.run_mediated(request, capture, invocation).await?;
+        let compared = match turn {
+            Turn::Free { .. } => Compared::default(),
+            Turn::Watched(watch) => watch.end(invocation.tool_output_id.unwrap_or_default().to_owned()).await,
+        };
+        Ok(Captured { compared, ..captured })
+    }
+
+    async fn run_mediated(
         &self,
         request: ExecRequest,
         capture: Capture<'_>,
@@ -147,6 +197,7 @@ impl Execution {
     /// Runs a command to its end. Its output is read as it comes, and kept within the limits of `capture`.
     pub async fn run(&self, mut request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
         self.shared.give_variables(&mut request);
+        let _using = self.shared.using.read().await;
         let ready = self.ready().await?;
         let running = match self.shared.backend.spawn(&ready.id, request.clone()).await {
             Err(SandboxError::Unsupported { .. }) => {
@@ -161,8 +212,8 @@ impl Execution {
     /// The same for a command of ours that nothing waits for: it may find that another is under way.
     async fn run_aside(&self, mut request: ExecRequest, capture: Capture<'_>) -> Result<Captured, ToolFault> {
         self.shared.give_variables(&mut request);
-        let ready = self.ready().await?;
         let _alone = self.shared.probing.lock().await;
+        let ready = self.ready().await?;
         follow(self.shared.backend.spawn(&ready.id, request).await?, capture).await
     }
 
@@ -170,11 +221,15 @@ impl Execution {
     pub async fn end(&self) -> Result<(), SandboxError> {
         // Waits for a session that is being made: nothing would end it later.
         let before = std::mem::replace(&mut *self.shared.state.lock().await, State::Ended);
-        match before {
+        let ended = match before {
             State::Planned | State::Ended => Ok(()),
-            State::Ready(ready) if ready.own => self.shared.backend.terminate(&ready.id).await,
-            State::Ready(_) => Ok(()),
+            State::Ready(ready) => self.shared.put_away(&ready).await,
+        };
+        if let Some(protection) = self.shared.protection.clone() {
+            // A command that nobody waited for has ended with the session.
+            drop(tokio::task::spawn_blocking(move || protection.finish()).await);
         }
+        ended
     }
 
     /// The place on the host of the directory in which shells leave word; none where there is no single place.
@@ -197,56 +252,6 @@ impl Execution {
     }
 }
 
-impl Shared {
-    async fn make(&self) -> Result<Arc<Ready>, SandboxError> {
-        let mut state = self.state.lock().await;
-        match &*state {
-            State::Ready(ready) => return Ok(Arc::clone(ready)),
-            State::Ended => {
-                return Err(SandboxError::Lifecycle("the sandbox of this run has been ended".to_owned()));
-            }
-            State::Planned => {}
-        }
-        let covers = self.covers().await?;
-        let (session, own) = match &self.ground {
-            Ground::Given(given) if covers.is_empty() => (self.backend.session(&given.id)?, false),
-            Ground::Given(given) => (self.provision(given.spec(), covers).await?, true),
-            Ground::Planned(plan) => {
-                (self.provision(plan.spec().map_err(not_by_the_model)?, covers).await?, true)
-            }
-        };
-        let ready = Arc::new(Ready { id: session.id.clone(), session, own });
-        *state = State::Ready(Arc::clone(&ready));
-        Ok(ready)
-    }
-
-    async fn provision(
-        &self,
-        mut spec: SandboxSpec,
-        covers: Vec<FilesystemMount>,
-    ) -> Result<SandboxSession, SandboxError> {
-        spec.mounts.extend(covers);
-        self.backend.provision(spec).await.map_err(not_by_the_model)
-    }
-
-    /// What has to be covered. Looks at every file of the workspace.
-    async fn covers(&self) -> Result<Vec<FilesystemMount>, SandboxError> {
-        let Some(covers) = self.covers.clone() else { return Ok(Vec::new()) };
-        let mounts = tokio::task::spawn_blocking(move || covers.mounts()).await;
-        mounts.map_err(|error| {
-            SandboxError::Lifecycle(format!("the files of the workspace were not looked at: {error}"))
-        })?
-    }
-
-    /// Adds the variables of every command; what a command has of its own stays.
-    fn give_variables(&self, request: &mut ExecRequest) {
-        let Ground::Given(given) = &self.ground else { return };
-        for (name, value) in &given.env {
-            request.env.entry(name.clone()).or_insert_with(|| value.clone());
-        }
-    }
-}
-
 /// Reads the output of a command as it comes, to the end.
 async fn follow(mut running: Running, mut capture: Capture<'_>) -> Result<Captured, ToolFault> {
     let mut stdout = StreamCapture::new(Stream::Stdout, capture.limits);
@@ -263,18 +268,10 @@ async fn follow(mut running: Running, mut capture: Capture<'_>) -> Result<Captur
             }
             ExecEvent::Exited(exit) => {
                 let (stdout, stderr) = (stdout.finish(&capture)?, stderr.finish(&capture)?);
-                return Ok(Captured { stdout, stderr, exit, labels: None });
+                return Ok(Captured { stdout, stderr, exit, labels: None, compared: Compared::default() });
             }
         }
     }
-}
-
-/// A session that is refused is nothing that a model asked for and could ask for in another way.
-fn not_by_the_model(error: SandboxError) -> SandboxError {
-    if let SandboxError::InvalidRequest(detail) = error {
-        return SandboxError::Lifecycle(format!("the sandbox cannot be made: {detail}"));
-    }
-    error
 }
 
 impl fmt::Display for Execution {

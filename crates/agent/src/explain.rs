@@ -1,9 +1,12 @@
 //! Why a call was denied, or allowed by an exception: which part, what it must be, what it is, where that came from, and
-//! which exception would allow it.
+//! which exception would allow it; and what of the results was kept from the model.
 
 use std::path::Path;
 
-use fullsend_flow::{Bound, Grant, Label, LabelTable, Missed, Part, Pattern, Trust, Verdict, Violation};
+use fullsend_flow::{
+    Bound, Grant, Label, LabelId, LabelTable, Missed, Part, PathPattern, Pattern, SinkRule, Trust, Verdict,
+    Violation,
+};
 use fullsend_model::ToolCall;
 use serde::Serialize;
 use serde_json::Value;
@@ -31,6 +34,9 @@ pub struct Explanation {
     /// An exception that would allow it, once, as a policy would say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_allow: Option<Grant>,
+    /// A rule under which it may change the paths that it may not change, as a policy would say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub would_lift: Option<SinkRule>,
 }
 
 /// One part of a call that is not what it must be.
@@ -63,15 +69,55 @@ pub struct Contribution {
     pub label: Option<Label>,
 }
 
-/// Explains the decisions of a run about one call, or about every call that was not simply allowed.
-pub fn explain(run: &Path, call: Option<&str>) -> Result<Vec<Explanation>, StoreError> {
+/// A result that was kept from the model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HiddenResult {
+    /// The gateway's name for the call.
+    pub tool_call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What the model got in its place; also the number of the output.
+    pub handle: String,
+    /// What the result was made of.
+    pub label: Label,
+    /// A word for why: `flow_observation_readers`, `flow_observation_trust`, `flow_observation_readers_trust` or
+    /// `flow_child_return`.
+    pub reason: String,
+    /// How many bytes of it the model has looked at since.
+    pub inspected_bytes: u64,
+}
+
+/// What is explained of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Explained {
+    /// What was decided about calls.
+    pub decisions: Vec<Explanation>,
+    /// What the model did not get to see of those that were made.
+    pub hidden: Vec<HiddenResult>,
+}
+
+/// Explains what was decided in a run about one call, or about every call that was not simply allowed, and what was kept from
+/// the model.
+pub fn explain(run: &Path, call: Option<&str>) -> Result<Explained, StoreError> {
     let mut account = Account::default();
-    let mut found = Vec::new();
+    let mut found = Explained::default();
     for row in rows(run)? {
-        if let Row::Label { label, .. } = row {
+        if let Row::Hidden { call_id, tool, output_id, label, reason } = row {
+            if call.is_none_or(|call| call == call_id) {
+                let label = account.label(label);
+                let (tool_call_id, handle) = (call_id, output_id);
+                let hidden = HiddenResult { tool_call_id, tool, handle, label, reason, inspected_bytes: 0 };
+                found.hidden.push(hidden);
+            }
+        } else if let Row::Inspected { handle, bytes, .. } = row {
+            if let Some(hidden) = found.hidden.iter_mut().find(|hidden| hidden.handle == handle) {
+                hidden.inspected_bytes = hidden.inspected_bytes.saturating_add(bytes);
+            }
+        } else if let Row::Label { label, .. } = row {
             account.labels.number(&label);
         } else if let Row::Message { label, message, .. } = row {
-            let label = account.labels.get(label).cloned().unwrap_or_else(|_| Label::untrusted());
+            let label = account.label(label);
             account.hear(message, label);
         } else if let Row::Decision(decision) = row {
             let wanted = match call {
@@ -79,7 +125,7 @@ pub fn explain(run: &Path, call: Option<&str>) -> Result<Vec<Explanation>, Store
                 None => decision.decision != Verdict::Allowed || uses_grants(&decision),
             };
             if wanted {
-                found.push(account.explained(*decision));
+                found.decisions.push(account.explained(*decision));
             }
         }
     }
@@ -100,6 +146,11 @@ struct Account {
 }
 
 impl Account {
+    /// The label of this number; a journal with another one is not read.
+    fn label(&self, id: LabelId) -> Label {
+        self.labels.get(id).cloned().unwrap_or_else(|_| Label::untrusted())
+    }
+
     fn hear(&mut self, message: KeptMessage, label: Label) {
         let what = match message {
             KeptMessage::System { .. } => "instructions of the harness".to_owned(),
@@ -123,7 +174,8 @@ impl Account {
         let against =
             flow.iter().flat_map(|flow| &flow.violations).map(|one| self.objection(one, flow.as_ref()));
         let against: Vec<Objection> = against.collect();
-        let would_allow = if decision.decision == Verdict::Allowed {
+        let would_lift = lifting(&against);
+        let would_allow = if decision.decision == Verdict::Allowed || would_lift.is_some() {
             None
         } else {
             let context = flow.as_ref().and_then(|flow| self.labels.get(flow.context).ok());
@@ -137,6 +189,7 @@ impl Account {
             against,
             grants: flow.map(|flow| flow.grants).unwrap_or_default(),
             would_allow,
+            would_lift,
         }
     }
 
@@ -177,7 +230,7 @@ impl Account {
         let input: Value = serde_json::from_str(&call.arguments).ok()?;
         let named = against.iter().find_map(|objection| match &objection.part {
             Part::Argument(name) => Some(name.as_str()),
-            Part::Control | Part::Inputs => None,
+            Part::Control | Part::Inputs | Part::Path(_) => None,
         });
         let usual = || ["command", "url", "path", "goal"].into_iter().find(|name| input.get(name).is_some());
         let argument = named.or_else(usual)?;
@@ -204,4 +257,16 @@ impl Account {
             expires: None,
         })
     }
+}
+
+/// The rule that asks for no more trust than there is, for the paths that were changed.
+fn lifting(against: &[Objection]) -> Option<SinkRule> {
+    let changed = against.iter().filter_map(|objection| match &objection.part {
+        Part::Path(path) => Some((path, Trust::of(&objection.label.integrity))),
+        Part::Control | Part::Argument(_) | Part::Inputs => None,
+    });
+    let (paths, trust): (Vec<_>, Vec<_>) = changed.unzip();
+    let trust = trust.into_iter().min()?;
+    let paths = paths.into_iter().filter_map(|path| PathPattern::exactly(path).ok()).collect();
+    Some(SinkRule { paths: Some(paths), trust: Some(trust), ..SinkRule::default() })
 }

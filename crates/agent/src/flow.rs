@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 pub(crate) use self::arguments::Place;
+pub(crate) use self::denial::of_changes;
 pub(crate) use self::handles::{Named, conceal, substitute, text_of};
 pub use self::inspect::INSPECT;
 pub(crate) use self::inspect::{Inspect, Look, refused, shown};
@@ -27,7 +28,11 @@ pub use self::record::FlowRecord;
 pub use self::state::{FlowState, Handle};
 use crate::gate::{self, FlowMode, PromptRole, Verdict};
 use crate::sources::Sources;
+use crate::subagent::Profile;
 use crate::tool::ToolSpec;
+
+/// The word of the record for a change of what only somebody else may change.
+pub(crate) const PROTECTED: &str = "flow_protected_path";
 
 /// What the calls of one answer were made of: all that the model had seen when it gave it. Siblings share it.
 #[derive(Clone, Debug)]
@@ -65,6 +70,8 @@ pub(crate) struct Judgement {
     pub(crate) told: Option<Value>,
     /// What a check says against it.
     pub(crate) objection: Option<String>,
+    /// The profile of the child that is asked for.
+    pub(crate) profile: Option<Profile>,
 }
 
 impl Judgement {
@@ -76,6 +83,7 @@ impl Judgement {
             flow: None,
             told: None,
             objection: None,
+            profile: None,
         }
     }
 }
@@ -131,6 +139,7 @@ impl Gatekeeper {
             flow: None,
             told: None,
             objection: None,
+            profile: None,
         };
         if authorisation.verdict == Verdict::Denied {
             judgement.told = Some(denial::needs_command(spec.name));
@@ -203,5 +212,6 @@ fn codes(part: &Part, missed: Missed) -> &'static [&'static str] {
         (Part::Inputs, Missed::Trust) => &["flow_inputs_trust"],
         (Part::Inputs, Missed::Readers) => &["flow_inputs_readers"],
         (Part::Inputs, Missed::Both) => &["flow_inputs_trust", "flow_inputs_readers"],
+        (Part::Path(_), _) => &[PROTECTED],
     }
 }

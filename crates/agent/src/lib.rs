@@ -14,6 +14,7 @@
 //! * [`execution::Execution`]: the sandbox session of a run; [`tools::Bash`] runs commands in it
 //! * [`browser::Browser`]: a page of a leased browser
 //! * [`subagent::Delegate`]: the tool that gives work to a run of its own
+//! * [`protect::Protection`]: keeps commands from changing what runs, or is believed, by itself
 //! * [`sources::Sources`]: where values come from: labels of files, commands, prompts, pages and skills
 //! * [`slot::PromptSlot`]: evidence of how a prompt came to be; [`manifest::RunManifest`] may supply it
 //! * [`sidecar::Sidecars`]: files beside a container, for a runtime that follows labels itself
@@ -41,6 +42,7 @@ pub mod hooks;
 pub mod manifest;
 pub mod mode;
 pub mod prompt;
+pub mod protect;
 pub mod report;
 pub mod scene;
 pub mod schema;

@@ -87,6 +87,8 @@ struct PolicyTrace<'a> {
     cfc_policy_snapshot_digest: Option<String>,
     decision_counts: DecisionCounts,
     decisions: &'a [Value],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    cfc_invocation_contexts: &'a [&'a Map<String, Value>],
 }
 
 /// How many calls were allowed, and how many not.
@@ -141,6 +143,7 @@ impl Files<'_> {
             cfc_policy_snapshot_digest: snapshot_digest,
             decision_counts: self.account.decision_counts,
             decisions: &self.account.decisions,
+            cfc_invocation_contexts: &self.account.invocation_contexts,
         };
         self.write(POLICY_TRACE, &trace)
     }

@@ -28,7 +28,7 @@ pub use self::pictures::Picture;
 pub use self::prepared::Prepared;
 pub use self::settings::recorded_limits;
 pub use self::surroundings::{BackendOrder, Backends, Floor, Surroundings};
-pub use self::wanted::{ChosenModel, Delivery, NOT_BY_DEFAULT, SidecarDirs, TOOLS, Wanted};
+pub use self::wanted::{Canaries, ChosenModel, Delivery, NOT_BY_DEFAULT, SidecarDirs, TOOLS, Wanted};
 use self::workbench::Workbench;
 use crate::budget::{Budget, Limits};
 use crate::engine::Opening;
@@ -42,7 +42,7 @@ use crate::subagent::{self, Delegate, Parent};
 use crate::tool::Tool;
 use crate::toolbox::Toolbox;
 use crate::tools::{FetchSkill, SkillSet, SubmitResult};
-use crate::workspace::{Access, CurrentDir, SandboxPath, Workspace, WorkspacePlan};
+use crate::workspace::{CurrentDir, SandboxPath, Workspace, WorkspacePlan};
 
 /// The schema of the structured result, among the artifacts.
 pub const RESULT_SCHEMA: &str = "structured-result-schema.json";
@@ -118,7 +118,7 @@ impl Scene {
         let workspace = Workspace::open(&WorkspacePlan {
             root: &wanted.workspace,
             target: &wanted.target,
-            access: Access::Writable,
+            access: wanted.access,
             mounts: &wanted.mounts,
             relative_to: current,
             reserved: &reserved,
@@ -136,7 +136,11 @@ impl Scene {
         let settings =
             settings::of(&wanted, &workspace, registry.as_ref(), &model, limits, &surroundings.floor)?;
         let (workspace, policy) = (Arc::new(workspace), Arc::new(settings.flow_policy.clone()));
-        let sources = Sources::new(policy, workspace.clone()).with_hosts(&wanted.hosts);
+        let mut sources = Sources::new(policy, workspace.clone()).with_hosts(&wanted.hosts);
+        if let Some(canaries) = &wanted.canaries {
+            canaries.keep_out_of(workspace.mounts().iter().map(|mount| mount.host()))?;
+            sources = sources.with_canaries(canaries.tokens.iter().cloned());
+        }
         let facts = recorded.map_or(&[][..], |recorded| &recorded.provenance);
         let sources = Arc::new(sources.recalling(facts));
         let resumed = recorded.is_some();
@@ -211,6 +215,7 @@ impl Scene {
             workspace: self.workspace.clone(),
             execution: execution.clone(),
             sources: self.sources.clone(),
+            mode: self.settings.flow_mode,
             lease: self.wanted.lease.clone(),
             extra_roots: self.surroundings.extra_roots.clone(),
             checked: self.surroundings.hooks.is_some(),

@@ -26,7 +26,7 @@ pub use result::{ChannelPolicy, Diagnostic, SandboxLabels};
 
 use self::place::Place;
 use crate::gate::FlowMode;
-use crate::store::time;
+use crate::store::{Recorder, time};
 
 /// The two directories of one run, and the container that it uses.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub struct Sidecars {
     results: Option<Place>,
     facts: RunFacts,
     clock: Arc<dyn Clock>,
+    /// Where it is written down what runtimes are told, before they are.
+    recorder: Option<Recorder>,
     written: AtomicU64,
     current: Mutex<Current>,
 }
@@ -59,13 +61,18 @@ impl Sidecars {
         let contexts = contexts.map(|path| Place::new(path, "cfcInvocationContextDir")).transpose()?;
         let results = results.map(|path| Place::new(path, "cfcResultDir")).transpose()?;
         let (written, current) = (AtomicU64::new(0), Mutex::default());
-        Ok(Self { contexts, results, facts, clock, written, current })
+        Ok(Self { contexts, results, facts, clock, recorder: None, written, current })
+    }
+
+    /// Writes down what the runtime is told, before it is.
+    #[must_use]
+    pub fn recorded_by(self, recorder: Recorder) -> Self {
+        Self { recorder: Some(recorder), ..self }
     }
 
     /// Tells the runtime of a command that is about to run. When this fails the command must not run.
     pub fn begin(&self, invocation: &Invocation<'_>) -> Result<(), SidecarError> {
-        let sequence = self.written.fetch_add(1, Ordering::Relaxed) + 1;
-        let document = context::document(&self.facts, invocation, sequence, &time::now(&*self.clock));
+        let document = self.document(invocation)?;
         let mut current = self.current();
         let influence = self.facts.influence.iter().map(|atom| Clause::any_of([atom.clone()]));
         let seen = invocation.label.confidentiality.clauses().cloned().chain(influence);
@@ -94,6 +101,14 @@ impl Sidecars {
         Ok(())
     }
 
+    /// The document about a command, which is on record from here on.
+    fn document(&self, invocation: &Invocation<'_>) -> Result<Map<String, Value>, SidecarError> {
+        let sequence = self.written.fetch_add(1, Ordering::Relaxed) + 1;
+        let document = context::document(&self.facts, invocation, sequence, &time::now(&*self.clock));
+        self.recorder.iter().try_for_each(|recorder| recorder.invocation_context(&document))?;
+        Ok(document)
+    }
+
     fn current(&self) -> MutexGuard<'_, Current> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,12 +116,10 @@ impl Sidecars {
     fn enter(&self, container_id: &str) -> Result<(), SidecarError> {
         let container: ContainerId = container_id.parse()?;
         let mut current = self.current();
-        let document = current.latest.clone().unwrap_or_else(|| {
-            let sequence = self.written.fetch_add(1, Ordering::Relaxed) + 1;
-            let label = Label::bottom();
-            let start = Invocation::of_container(&label);
-            context::document(&self.facts, &start, sequence, &time::now(&*self.clock))
-        });
+        let document = match current.latest.clone() {
+            Some(document) => document,
+            None => self.document(&Invocation::of_container(&Label::bottom()))?,
+        };
         self.prepare(&container, &document)?;
         current.container = Some(container);
         Ok(())

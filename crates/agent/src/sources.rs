@@ -15,7 +15,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use fullsend_flow::{Bound, Deed, Label, Policy, Source};
+use fullsend_flow::{Atom, Bound, CANARY, Confidentiality, Deed, Label, Policy, Source};
+use fullsend_guard::{CanaryScanner, CanaryToken, Scanner as _};
 use serde_json::{Map, Value};
 
 use self::known::{Known, joined};
@@ -47,6 +48,8 @@ pub struct Sources {
     survey: OnceLock<Survey>,
     /// Whether whoever runs commands covers what they may not read.
     masking: AtomicBool,
+    /// Finds tokens that were planted.
+    canaries: Option<CanaryScanner>,
 }
 
 impl Sources {
@@ -64,6 +67,27 @@ impl Sources {
             known: Mutex::default(),
             survey: OnceLock::new(),
             masking: AtomicBool::new(false),
+            canaries: None,
+        }
+    }
+
+    /// Tokens that were planted: what holds one, whole or in disguise, was taken from where nobody had business.
+    #[must_use]
+    pub fn with_canaries(self, tokens: impl IntoIterator<Item = CanaryToken>) -> Self {
+        Self { canaries: Some(CanaryScanner::new(tokens)), ..self }
+    }
+
+    /// The label of a result for what stands in it, wherever it came from: one that holds a planted token is for nobody, so that
+    /// it reaches neither the model nor a network unless the policy says so.
+    pub fn planted_in(&self, result: &Value) -> Label {
+        let found = self.canaries.as_ref().is_some_and(|scanner| {
+            let scan = scanner.scan(&result.to_string());
+            !scan.findings.is_empty()
+        });
+        if found {
+            Label { confidentiality: Confidentiality::only(Atom::named(CANARY)), ..Label::bottom() }
+        } else {
+            Label::bottom()
         }
     }
 
@@ -229,7 +253,7 @@ impl Sources {
         }
     }
 
-    /// What has to be on record, without the first `seen` rows. Each loop that shares this keeps its own count.
+    /// What has to be on record, without the first `seen` rows. Each record that it goes to keeps its own count.
     pub fn rows_after(&self, seen: usize) -> Vec<Row> {
         self.known().log_after(seen).iter().cloned().map(Row::Provenance).collect()
     }

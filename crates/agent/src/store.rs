@@ -14,6 +14,7 @@ mod lock;
 mod message;
 mod policy;
 mod recorded;
+mod recorder;
 mod row;
 mod run_id;
 mod settings;
@@ -26,7 +27,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use fullsend_flow::{LabelId, LabelTable};
 use fullsend_guard::Clock;
@@ -42,6 +43,7 @@ pub use journal::{Entry, JOURNAL};
 pub use message::{ImageAttachment, KeptMessage, ToolResultRef};
 pub use policy::{EventSeverity, PolicyDecision, PolicyEvent};
 pub use recorded::{CallState, DanglingCall, KeptTurn, Recorded, Reminders, rows};
+pub use recorder::Recorder;
 pub use row::{CallFinished, EndStatus, Ending, Execution, Row, TerminalReason};
 pub use run_id::{InvalidRunId, RunId};
 pub use settings::{
@@ -53,7 +55,9 @@ pub use subagent::{SubagentRun, SubagentStatus};
 use self::journal::Journal;
 use self::lock::{LOCK, RunLock};
 use self::recorded::Fold;
+use self::recorder::lock;
 use crate::report;
+use crate::sources::Sources;
 
 /// The file that says how a run stands, and that a person may name in place of its directory.
 pub(crate) const RUN_STATE: &str = "run-state.json";
@@ -65,6 +69,8 @@ pub struct RunStore {
     artifacts: Artifacts,
     journal: Arc<Mutex<Journal>>,
     clock: Arc<dyn Clock>,
+    /// The record of the run that started this one: what it must know of files before this one acts.
+    above: Option<Recorder>,
     /// How many labels are on record, with the one that is in every table.
     labels: usize,
     next_output: u64,
@@ -93,8 +99,17 @@ impl RunStore {
         let journal = Journal::create(&directory, &run_dir, &time::now(&*clock), &first)?;
         let journal = Arc::new(Mutex::new(journal));
         let artifacts = Artifacts::new(directory, run_dir);
-        let store =
-            Self { run_id, artifacts, journal, clock, labels: 1, next_output: 1, cut_bytes: 0, _lock: lock };
+        let store = Self {
+            run_id,
+            artifacts,
+            journal,
+            clock,
+            above: None,
+            labels: 1,
+            next_output: 1,
+            cut_bytes: 0,
+            _lock: lock,
+        };
         report::render_state(&store)?;
         Ok(store)
     }
@@ -114,6 +129,7 @@ impl RunStore {
             run_id: recorded.run_id.clone(),
             journal: Arc::new(Mutex::new(journal)),
             clock,
+            above: None,
             labels: recorded.labels.labels().count(),
             // After a loss of power there may be outputs whose rows are lost.
             next_output: recorded.next_output.max(artifacts.highest_output(&recorded.run_id) + 1),
@@ -141,7 +157,22 @@ impl RunStore {
 
     /// For what happens beside the loop and belongs on record.
     pub fn recorder(&self) -> Recorder {
-        Recorder { journal: Arc::clone(&self.journal), clock: Arc::clone(&self.clock) }
+        Recorder::new(Arc::clone(&self.journal), Arc::clone(&self.clock))
+    }
+
+    /// What is learned about files goes to another record first: a run that is killed together with those it started is all
+    /// that is gone on with, and must know what they did to its files.
+    #[must_use]
+    pub fn reporting_to(self, above: Recorder) -> Self {
+        Self { above: Some(above), ..self }
+    }
+
+    /// Puts on record what is new about files.
+    pub(crate) fn keep_sources(&self, sources: &Sources) -> Result<(), StoreError> {
+        if let Some(above) = &self.above {
+            above.keep_sources(sources)?;
+        }
+        self.recorder().keep_sources(sources)
     }
 
     /// The clock that rows are dated by.
@@ -249,33 +280,6 @@ impl RunStore {
     pub fn write_artifact(&self, name: &str, value: &impl Serialize) -> Result<PathBuf, ArtifactError> {
         self.artifacts.write_artifact(name, value)
     }
-}
-
-/// Puts on record what happens beside the loop: how the runs stand that this one has started. Nothing of it refers to other
-/// rows, so that it may come between any two.
-#[derive(Clone, Debug)]
-pub struct Recorder {
-    journal: Arc<Mutex<Journal>>,
-    clock: Arc<dyn Clock>,
-}
-
-impl Recorder {
-    /// Writes down how a run stands. When this fails, what is announced must not happen.
-    pub fn subagent(&self, run: &SubagentRun) -> Result<(), StoreError> {
-        let row = Row::Subagent(Box::new(run.clone()));
-        lock(&self.journal).append(&time::now(&*self.clock), &row)?;
-        Ok(())
-    }
-
-    /// The clock that rows are dated by.
-    pub fn clock(&self) -> Arc<dyn Clock> {
-        Arc::clone(&self.clock)
-    }
-}
-
-/// Rows are whole or not there at all, also after a panic.
-fn lock(journal: &Mutex<Journal>) -> MutexGuard<'_, Journal> {
-    journal.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes the directory of a run. Where it lies is for the operator to choose, also through links; it itself is no link.

@@ -20,7 +20,9 @@ use fullsend_flow::{Argument, Call, Deed, Destination, GrantLedger, Label, Polic
 use fullsend_model::ModelClient;
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::outcome::text_of;
 pub use self::profile::Profile;
+pub(crate) use self::profile::{is_about_profile, profile_named_in, profile_of};
 use self::task::{MOST_TURNS, Task};
 use crate::budget::Budget;
 use crate::hooks::CallHooks;

@@ -65,6 +65,8 @@ pub struct ToolSpec {
 /// One call.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolCallContext<'a> {
+    /// The gateway's name for the call.
+    pub call_id: &'a str,
     /// The number of this output: `<run>:<tool>:<sequence>`.
     pub output_id: &'a str,
     /// Arguments that satisfy the schema.
@@ -113,6 +115,8 @@ pub struct ToolOutput {
     pub record: Value,
     /// What the model sees, where that is less than the record.
     pub model_view: Option<Value>,
+    /// Whether the model gets a handle of it, also where its label would let it be seen: it would tell more than was agreed.
+    pub withheld: bool,
     /// Where the result came from.
     pub label: Label,
     /// Pictures for the model.

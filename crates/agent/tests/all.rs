@@ -34,8 +34,10 @@ mod suite {
     mod flow_resume;
     mod hooks;
     mod images;
+    mod page_laws;
     mod policy_snapshot;
     mod prompt_slot;
+    mod protect;
     mod report;
     mod run_manifest;
     mod sidecars;

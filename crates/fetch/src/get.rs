@@ -34,7 +34,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_origin::PinnedUrl;
-use rustls::ClientConfig;
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument as _;
 
@@ -51,7 +50,7 @@ use admit::Target;
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     rules: FetchRules,
-    tls: Arc<ClientConfig>,
+    tls: Arc<roots::Tls>,
     resolver: Arc<dyn Resolve>,
     clock: Arc<dyn Clock>,
 }
@@ -64,7 +63,7 @@ impl Fetcher {
 
     /// A fetcher with a resolver of its own.
     pub fn with_resolver(rules: FetchRules, resolver: Arc<dyn Resolve>) -> Result<Self, RulesError> {
-        let tls = roots::tls_config(&rules.extra_roots)?;
+        let tls = Arc::new(roots::Tls::new(&rules.extra_roots)?);
         Ok(Self { rules, tls, resolver, clock: Arc::new(SystemClock) })
     }
 
@@ -133,7 +132,7 @@ impl Fetcher {
             Some(pinned) => pinned,
             None => addresses.insert(self.resolve(target).await?),
         };
-        let connection = connect::connect(target, pinned, &self.rules, &self.tls).await?;
+        let connection = connect::connect(target, pinned, &self.rules, self.tls.config()).await?;
         exchange::exchange(target, connection, request, &self.rules).await
     }
 

@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::Arc;
 
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -14,13 +13,13 @@ use crate::get::{ExtraRoots, RulesError, roots};
 /// Proves the names of servers. Speaks HTTP/1.1 only, and keeps no sessions.
 #[derive(Clone, Debug)]
 pub struct TlsClient {
-    config: Arc<ClientConfig>,
+    tls: Arc<roots::Tls>,
 }
 
 impl TlsClient {
-    /// Trusts the authorities of the system and `extra`. Reads certificate files, so it may block briefly.
+    /// Trusts the authorities of the system and `extra`.
     pub fn new(extra: &[ExtraRoots]) -> Result<Self, RulesError> {
-        Ok(Self { config: roots::tls_config(extra)? })
+        Ok(Self { tls: Arc::new(roots::Tls::new(extra)?) })
     }
 
     /// Makes sure that `host`, a name or an address without brackets, is on the other side of `stream`.
@@ -29,6 +28,6 @@ impl TlsClient {
     pub async fn connect(&self, host: &str, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no certificate can be for this host"))?;
-        TlsConnector::from(Arc::clone(&self.config)).connect(name, stream).await
+        TlsConnector::from(Arc::clone(self.tls.config())).connect(name, stream).await
     }
 }

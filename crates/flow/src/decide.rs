@@ -101,6 +101,8 @@ pub enum Part {
     Argument(String),
     /// What it can read.
     Inputs,
+    /// A file of the workspace that it has changed.
+    Path(String),
 }
 
 /// A part that does not meet its bound.
@@ -238,7 +240,7 @@ impl Judge<'_> {
         let arguments = || {
             self.call.arguments.iter().filter(|argument| match part {
                 Part::Argument(name) => argument.name == name,
-                Part::Control | Part::Inputs => true,
+                Part::Control | Part::Inputs | Part::Path(_) => true,
             })
         };
         let fits = self.policy.grants.iter().find(|grant| {

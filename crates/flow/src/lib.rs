@@ -42,6 +42,8 @@ pub use grant::{Grant, GrantLedger};
 pub use label::{Clause, Confidentiality, Integrity, Label};
 pub use mode::{Act, FlowMode, Scope};
 pub use pattern::{BadPattern, PathPattern, Pattern};
-pub use policy::{CREDENTIAL, Clearance, Inspect, Policy, PolicyProblem, SinkRule, Source, SourceRule};
+pub use policy::{
+    CANARY, CREDENTIAL, Clearance, Inspect, Policy, PolicyProblem, SinkRule, Source, SourceRule,
+};
 pub use table::{LabelId, LabelTable, UnknownLabel};
 pub use trust::Trust;

@@ -92,6 +92,11 @@ impl PathPattern {
         Pattern::of_paths(text).map(Self)
     }
 
+    /// A pattern for this path, whatever characters it has, and for what is in it if it is a directory.
+    pub fn exactly(path: &str) -> Result<Self, BadPattern> {
+        Self::new(&globset::escape(path))
+    }
+
     /// Whether it stands for this path, or for a directory that the path is in.
     pub fn matches(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);

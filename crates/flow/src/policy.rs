@@ -16,6 +16,9 @@ use crate::trust::Trust;
 /// Who may see what is in files that hold credentials.
 pub const CREDENTIAL: &str = "credential";
 
+/// Who may see what holds a token that was planted to be found.
+pub const CANARY: &str = "canary";
+
 /// How many bits a child may return where no number is given.
 const CHILD_BITS: u32 = 256;
 
@@ -123,6 +126,18 @@ impl Policy {
         let readers: Vec<String> =
             self.clearance.readers.iter().chain(&self.inspect.readers).cloned().collect();
         Bound { readers: Some(each_of(&readers)), integrity: self.inspect.trust.integrity() }
+    }
+
+    /// How far a conversation must be trusted that changes the file at this path of the workspace.
+    pub fn trust_to_change(&self, path: &str) -> Trust {
+        self.path_sink(path).0
+    }
+
+    /// Whether a rule asks for less trust than usual to change some file.
+    pub fn lifts_paths(&self) -> bool {
+        self.sinks
+            .iter()
+            .any(|rule| rule.paths.is_some() && rule.trust.is_some_and(|trust| trust < Trust::Commanded))
     }
 
     pub(crate) fn path_sink(&self, path: &str) -> (Trust, Vec<String>) {

@@ -20,8 +20,10 @@ mod suite {
     mod doctor;
     mod exec_cli;
     mod fetch_skill;
+    mod flow_canaries;
     mod flow_explain;
     mod flow_leaks;
+    mod flow_protected;
     mod flow_sources;
     mod flow_victims;
     mod flow_web;
@@ -42,7 +44,16 @@ mod suite {
     mod pinning;
     mod remote;
     mod remote_bases;
+    mod run_cancel;
+    mod run_fetching;
+    mod run_guarded;
+    mod run_pipeline;
+    mod run_place;
+    mod run_refusals;
+    mod run_remote;
+    mod run_results;
     mod run_runtimes;
+    mod run_strangers;
     mod running;
     mod runs;
     mod same_findings;

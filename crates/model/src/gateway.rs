@@ -27,6 +27,7 @@ use hyper::header::HeaderValue;
 use jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
+pub use answer::read_answer;
 pub use config::{ApiKey, Auth, GatewayConfig, GatewayError, Retries, Timeouts};
 
 use crate::client::{Completion, ModelClient, ModelError, ModelRequest, Pending, Progress};

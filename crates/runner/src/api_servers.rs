@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
 use crate::grants::bearer;
+use crate::strays::Mark;
 
 /// How long a server may take until it says that it is well.
 const START_PATIENCE: Duration = Duration::from_secs(30);
@@ -90,6 +91,8 @@ pub struct ApiServers {
 struct Server {
     child: Child,
     group: Option<Pid>,
+    /// By which those are known that have left the group.
+    mark: Mark,
     endpoint: Endpoint,
 }
 
@@ -153,11 +156,13 @@ impl Server {
         let token = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
         let log = logs.join(format!("api-{}.log", wanted.name));
         let output = File::options().create_new(true).append(true).mode(0o600).open(&log)?;
+        let mark = Mark::new(&wanted.env);
         let child = Command::new(&wanted.script)
             .args(["--port", &port.to_string(), "--token", &token, "--bind-address", "127.0.0.1"])
             .current_dir(directory)
             .env_clear()
             .envs(&wanted.env)
+            .env(Mark::VARIABLE, mark.value())
             .stdin(Stdio::null())
             .stdout(output.try_clone()?)
             .stderr(output)
@@ -171,7 +176,7 @@ impl Server {
             headers: vec![bearer(&token)],
             rules: Vec::new(),
         };
-        Ok((Self { child, group, endpoint }, Waits { name: wanted.name.clone(), port, token, log }))
+        Ok((Self { child, group, mark, endpoint }, Waits { name: wanted.name.clone(), port, token, log }))
     }
 
     async fn wait_until_well(&mut self, waits: &Waits) -> Result<(), ApiServerError> {
@@ -205,6 +210,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.signal(Signal::KILL);
+        self.mark.end_all();
     }
 }
 

@@ -5,6 +5,7 @@ mod copy;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use copy::copy_unless;
 pub use copy::{Copied, CopyError, copy_tree};
 use fullsend_runtimes::Stage;
 
@@ -38,11 +39,18 @@ pub enum AssembleError {
 }
 
 /// Copies the target repository into the stage, everything in it, `.git` too. Directories in `left_out`, by whatever path
-/// they are named, are not copied: the directory of results may lie in the repository.
-pub fn repository(repo: &Path, stage: &Stage, left_out: &[&Path]) -> Result<Copied, AssembleError> {
+/// they are named, are not copied: the directory of results may lie in the repository. Repositories can be large, so it stops
+/// when `is_over` says so.
+pub fn repository(
+    repo: &Path,
+    stage: &Stage,
+    left_out: &[&Path],
+    is_over: &dyn Fn() -> bool,
+) -> Result<Copied, AssembleError> {
     let what = "the target repository";
     let left_out: Vec<&Path> = left_out.iter().copied().chain([stage.root()]).collect();
-    copy_tree(repo, &stage.repo(), &left_out).map_err(|source| AssembleError::Copy { what, source })
+    copy_unless(repo, &stage.repo(), &left_out, is_over)
+        .map_err(|source| AssembleError::Copy { what, source })
 }
 
 /// Copies the contents of the harness's input directory into the stage.

@@ -5,6 +5,7 @@
 
 mod withheld;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -47,6 +48,8 @@ pub struct Injected {
     pub files: Vec<&'static str>,
     /// What did not work and does not keep the run from going on, a line each.
     pub warnings: Vec<String>,
+    /// What the files say.
+    texts: BTreeMap<&'static str, Vec<u8>>,
 }
 
 /// Puts instructions into the copy where the repository has none, and keeps what was put there out of the agent's commits.
@@ -74,10 +77,33 @@ impl Injected {
     /// Where something is already, that stays: the copy may have been made from what the original is no longer.
     fn put(&mut self, root: &Directory, name: &'static str, text: &[u8]) -> bool {
         match root.create(name.as_ref(), text, 0o644) {
-            Ok(()) => self.files.push(name),
+            Ok(()) => {
+                self.files.push(name);
+                self.texts.insert(name, text.to_owned());
+            }
             Err(error) => self.warnings.push(format!("cannot put `{name}` into the agent's copy: {error}")),
         }
         self.files.last() == Some(&name)
+    }
+
+    /// Takes the files out of `repo`, a copy that the sandbox can no longer change: they are not the repository's, and whoever
+    /// delivers it would publish them. The result says which of them the agent had changed.
+    pub fn take_back(&self, repo: &Path) -> io::Result<Vec<&'static str>> {
+        let mut changed = Vec::new();
+        for (name, text) in &self.texts {
+            let path = repo.join(name);
+            let found = match fs::symlink_metadata(&path) {
+                Ok(found) => found,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+            if !(found.is_file() && found.len() == length && fs::read(&path)? == *text) {
+                changed.push(*name);
+            }
+            if found.is_dir() { fs::remove_dir_all(&path)? } else { fs::remove_file(&path)? }
+        }
+        Ok(changed)
     }
 
     fn exclude(&mut self, root: &Directory, stage: &Stage, output: Option<&str>) {

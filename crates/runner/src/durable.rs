@@ -7,12 +7,22 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags};
 
-/// Puts `content` in the place of `path`: a process that is killed leaves the old file or the new one.
+/// Puts `content` in the place of `path`, for good: a machine that goes off leaves the old file or the new one.
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    put(path, content, |file| file.sync_data())
+}
+
+/// Puts `content` in the place of `path`: a process that is killed leaves the old file or the new one. Does not wait for the
+/// disk, so it is what is written again and again.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    put(path, content, |_| Ok(()))
+}
+
+fn put(path: &Path, content: &[u8], settle: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".fullsend-").tempfile_in(directory)?;
     file.write_all(content)?;
-    file.as_file().sync_data()?;
+    settle(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }

@@ -1,13 +1,19 @@
 //! What a run holds while it goes on, and gives back at its end, however it ends.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fullsend_guard::{FindingsLog, Service};
-use fullsend_sandbox::{SandboxBackend, SandboxSessionId};
+use fullsend_sandbox::{SandboxBackend, SandboxError, SandboxSession, SandboxSessionId};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::api_servers::ApiServers;
 use crate::fetch_service::FetchService;
 use crate::home::Home;
+
+/// How long a sandbox that is being made when the run ends may take: what was half made is hard to find again.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What a run holds.
 #[derive(Debug, Default)]
@@ -17,7 +23,10 @@ pub(crate) struct Held {
     pub(crate) hooks: Option<Service>,
     pub(crate) fetching: Option<FetchService>,
     pub(crate) servers: Option<ApiServers>,
+    /// The sandbox, from the moment on at which its making begins.
     pub(crate) session: Option<(Arc<dyn SandboxBackend>, SandboxSessionId)>,
+    /// The making of the sandbox, as long as it goes on.
+    pub(crate) making: Option<JoinHandle<Result<SandboxSession, SandboxError>>>,
     /// Whether the files of the sandbox are kept.
     pub(crate) keep: bool,
 }
@@ -34,13 +43,20 @@ pub(crate) struct GivenBack {
 impl Held {
     /// Ends the sandbox, so that nothing of the agent's runs any more.
     pub(crate) async fn end_session(&mut self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if let Some((backend, session)) = self.session.take()
-            && let Err(error) = backend.terminate(&session).await
+        if let Some(mut making) = self.making.take()
+            && timeout(PATIENCE, &mut making).await.is_err()
         {
-            warnings.push(format!("the sandbox could not be taken down, the next run does: {error}"));
+            making.abort();
+            let _given_up = making.await;
         }
-        warnings
+        let Some((backend, session)) = self.session.take() else { return Vec::new() };
+        match backend.terminate(&session).await {
+            // It was never made, or not to the end, and then its maker has tidied up.
+            Ok(()) | Err(SandboxError::SessionNotFound(_)) => Vec::new(),
+            Err(error) => {
+                vec![format!("the sandbox could not be taken down, the next run does: {error}")]
+            }
+        }
     }
 
     /// Gives everything back: what runs first, then what answers it, then the record, then the files.

@@ -2,7 +2,7 @@
 //!
 //! Hooks are answered by threads that outlive no call; what they find is handed over to the task that tells of everything.
 
-use fullsend_guard::hook::{Decision, HookPhase, Recorded};
+use fullsend_guard::hook::{Action, Decision, HookPhase, Recorded};
 use fullsend_guard::service::tool_name;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -25,7 +25,8 @@ pub(crate) fn channel() -> (HookTeller, HookEvents) {
 impl HookTeller {
     /// Hands over what was decided about a call; nothing when there was nothing to say. Nobody may be listening any more.
     pub(crate) fn tell(&self, phase: HookPhase, input: &[u8], decision: &Decision) {
-        if decision.recorded.is_empty() {
+        let denied = decision.exit != 0;
+        if decision.recorded.is_empty() && !denied {
             return;
         }
         let tool = tool_name(input).unwrap_or_else(|| "a tool".to_owned());
@@ -42,6 +43,13 @@ impl HookTeller {
                 detail: finding.detail().to_owned(),
                 action: action.as_str().to_owned(),
             });
+        }
+        if denied {
+            let why = decision.recorded.iter().find(|recorded| recorded.action == Action::Block);
+            let why = why.map_or("a check denies it", |recorded| recorded.finding.detail());
+            let detail = why.to_owned();
+            let _nobody_listens =
+                self.0.send(Event::Access { kind: AccessKind::Tool, target: tool, allowed: false, detail });
         }
     }
 }

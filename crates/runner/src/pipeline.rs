@@ -18,6 +18,7 @@ use crate::records::{Beginning, Records};
 use crate::report::{Report, State};
 use crate::request::Request;
 use crate::run_dir::{RunDir, RunName};
+use crate::steps::pre_script::with_cause;
 use crate::steps::{agent, check, deliver, load, pre_script, provision, resolve, scan, upload};
 use crate::stop::Stop;
 use crate::teller::{Made, Teller};
@@ -35,6 +36,8 @@ pub struct Finished {
     pub run_dir: Option<PathBuf>,
     /// The report as it was written last.
     pub report: Option<Report>,
+    /// What could not be put on record, and why. Then the run has not succeeded, whatever else it did.
+    pub unrecorded: Option<String>,
 }
 
 /// What a run has found out so far, for its end.
@@ -58,27 +61,36 @@ pub async fn run(request: Request, resolver: Resolver, sink: Sink<'_>) -> Finish
     let (mut held, mut known) =
         (Held { keep: request.options.keep_sandbox, ..Held::default() }, Known::default());
     let ended = go(request, resolver, &teller, &mut held, &mut known).await;
+    let directory = known.dir.as_ref().map(|dir| dir.path().to_owned());
+    end_record(&teller, held, directory.as_deref()).await;
+    let stop = ended.err();
+    let (state, exit_code) = stop.as_ref().map_or((State::Success, 0), verdict);
+    let reason = stop.as_ref().map(ToString::to_string);
+    let finished =
+        teller.into_records().map(|records| records.finish(state, exit_code.into(), reason, known.skipped));
+    let (report, unrecorded) = finished.unzip();
+    let unrecorded = unrecorded.flatten();
+    let exit_code = if unrecorded.is_some() { exit_code.max(1) } else { exit_code };
+    Finished { state, exit_code, stop, run_dir: directory, report, unrecorded }
+}
+
+/// Gives everything back, and puts what there is to say about that on record.
+async fn end_record(teller: &Teller<'_>, held: Held, directory: Option<&Path>) {
     let start = std::time::Instant::now();
+    teller.with_records(Records::use_reserve);
+    let Some(directory) = directory else {
+        // There is no record to be ended, and nothing has been begun without one.
+        held.give_back().await.warnings.into_iter().for_each(|warning| teller.warn(warning));
+        return;
+    };
     teller.tell(Event::StepBegan { step: Step::Report, iteration: None });
     let given_back = held.give_back().await;
     for warning in given_back.warnings {
         teller.warn(warning);
     }
     teller.with_records(|records| records.update(|report| report.findings.log_head = given_back.head));
-    let directory = known.dir.as_ref().map(|dir| dir.path().to_owned());
-    let detail = directory.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-    let (outcome, took) = (Outcome::Done, start.elapsed());
+    let (outcome, detail, took) = (Outcome::Done, directory.display().to_string(), start.elapsed());
     teller.tell(Event::StepEnded { step: Step::Report, iteration: None, outcome, detail, took });
-    let stop = ended.err();
-    let (state, exit_code) = stop.as_ref().map_or((State::Success, 0), verdict);
-    let reason = stop.as_ref().map(ToString::to_string);
-    let report = teller.into_records().map(|records| {
-        let (report, whole) = records.finish(state, exit_code.into(), reason, known.skipped);
-        (report, whole)
-    });
-    let exit_code =
-        if report.as_ref().is_some_and(|(_, whole)| !whole) { exit_code.max(1) } else { exit_code };
-    Finished { state, exit_code, stop, run_dir: directory, report: report.map(|(report, _)| report) }
 }
 
 /// What an end means to whoever started the run.
@@ -88,12 +100,14 @@ fn verdict(stop: &Stop) -> (State, u8) {
         Stop::Blocked { .. } | Stop::KillSwitch { .. } => (State::Blocked, 3),
         Stop::TimedOut { .. } => (State::Timeout, 124),
         Stop::Cancelled { signal } => (State::Cancelled, u8::try_from(128 + signal).unwrap_or(130)),
-        Stop::Agent(_) | Stop::Broken { .. } | Stop::Lock { .. } | Stop::Refused { .. } | Stop::Stage(_) => {
-            (State::Failure, 2)
-        }
-        Stop::Resolve(_) | Stop::Failed { .. } | Stop::Sandbox(_) | Stop::Runtime(_) | Stop::Io { .. } => {
-            (State::Failure, 1)
-        }
+        // What a harness names and cannot have is as much a matter of configuration as for `fullsend fetch`.
+        Stop::Agent(_)
+        | Stop::Broken { .. }
+        | Stop::Lock { .. }
+        | Stop::Refused { .. }
+        | Stop::Resolve(_)
+        | Stop::Stage(_) => (State::Failure, 2),
+        Stop::Failed { .. } | Stop::Sandbox(_) | Stop::Runtime(_) | Stop::Io { .. } => (State::Failure, 1),
     }
 }
 
@@ -133,8 +147,10 @@ async fn go(
         .await?;
     let scene = Scene { root: &root, log: &log, plan: &plan, request: &request, teller };
     pre_script::run(&scene, known).await?;
-    let home = Home::make(&request.stages, known.run_name())
-        .map_err(Stop::io(format!("make a directory in `{}`", request.stages.display())))?;
+    let home = Home::make(&request.stages, known.run_name()).map_err(|error| {
+        let message = format!("no directory can be made in `{}`: {error}", request.stages.display());
+        Stop::refused(message, "set `XDG_STATE_HOME` to a directory that can be written")
+    })?;
     let place = home.root().to_owned();
     held.home = Some(home);
     let inputs = teller.step(Step::ScanInput, None, async { scan::inputs(&scene, &place) }).await?;
@@ -171,12 +187,29 @@ fn begin(
 ) -> Result<FindingsLog, Stop> {
     let name = RunName::generate(agent);
     let dir = RunDir::create(&request.output_dir, &name).map_err(|error| {
-        Stop::refused(error.to_string(), "name another directory with `--output-dir DIR`")
+        Stop::refused(with_cause(&error), "name a directory that can be written with `--output-dir DIR`")
     })?;
-    let trace_id = TraceId::generate();
-    let clock = Arc::new(SystemClock);
+    // A directory without a record would claim a run that never was, as on a disk that is full.
+    let (records, log) =
+        record(request, agent, &dir, &name).inspect_err(|_| drop(std::fs::remove_dir_all(dir.path())))?;
+    teller.record(records);
+    teller.with_records(|records| {
+        records.update(|report| report.runtime = Some(request.runtime.id().as_str().to_owned()));
+    });
+    known.dir = Some(dir);
+    Ok(log)
+}
+
+/// Everything that the record of a run is made of.
+fn record(
+    request: &Request,
+    agent: &str,
+    dir: &RunDir,
+    name: &RunName,
+) -> Result<(Records, FindingsLog), Stop> {
+    let (trace_id, clock) = (TraceId::generate(), Arc::new(SystemClock));
     let records = Records::begin(&Beginning {
-        dir: &dir,
+        dir,
         name: name.as_str(),
         agent,
         system: request.runtime.system(),
@@ -184,14 +217,9 @@ fn begin(
         environment: &request.environment,
         clock: clock.clone(),
     })?;
-    teller.record(records);
-    teller.with_records(|records| {
-        records.update(|report| report.runtime = Some(request.runtime.id().as_str().to_owned()));
-    });
     let log = FindingsLog::create(&dir.findings(), trace_id, clock)
         .map_err(|error| Stop::Failed { message: format!("the findings log cannot be begun: {error}") })?;
-    known.dir = Some(dir);
-    Ok(log)
+    Ok((records, log))
 }
 
 /// The harness with its local bases; those that have to be fetched come with resolution.

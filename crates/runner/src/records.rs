@@ -1,6 +1,7 @@
 //! The record of a run: its report, its events and its trace, all made from what is told.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use fullsend_guard::{Checks, Clock, TraceId};
@@ -9,6 +10,7 @@ use crate::environment::Environment;
 use crate::event::Event;
 use crate::event_log::EventLog;
 use crate::report::{Report, ReportFile, State, write_metrics};
+use crate::reserve::Reserve;
 use crate::run_dir::RunDir;
 use crate::stop::Stop;
 use crate::trace::{TraceEnd, TraceParent, TraceSettings, Tracer, work_item};
@@ -20,8 +22,9 @@ pub(crate) struct Records {
     report: ReportFile,
     log: EventLog,
     tracer: Option<Tracer>,
-    /// Said once: a disk that is full stays full.
-    failed: bool,
+    reserve: Reserve,
+    /// The first thing that could not be written, and why. Said once: a disk that is full stays full.
+    failed: Option<String>,
 }
 
 /// What a record begins with.
@@ -46,6 +49,7 @@ impl Records {
         let item = work_item(env);
         let checks = Checks::default();
         let failed = |what: &'static str| Stop::io(format!("begin the {what} in `{}`", dir.path().display()));
+        let reserve = Reserve::make(dir.path()).map_err(failed("record"))?;
         let report = Report::new(name, agent, trace_id.as_str(), &item);
         let report =
             ReportFile::create(&dir.report(), report, &checks, clock.clone()).map_err(failed("report"))?;
@@ -67,13 +71,15 @@ impl Records {
             .then(|| Tracer::start(&dir.telemetry(), settings, clock.clone()))
             .transpose()
             .map_err(failed("trace"))?;
-        Ok(Self { dir: (*dir).clone(), report, log, tracer, failed: false })
+        Ok(Self { dir: (*dir).clone(), report, log, tracer, reserve, failed: None })
     }
 
     /// Puts an event on record. A record that cannot be written does not end the run, which would lose more: its end says so.
     pub(crate) fn note(&mut self, event: &Event) {
-        let written = self.report.observe(event).and_then(|()| self.log.write(event));
-        self.failed |= written.is_err();
+        let written = self.report.observe(event);
+        self.remember("report", written);
+        let written = self.log.write(event);
+        self.remember("events", written);
         if let Some(tracer) = &mut self.tracer {
             tracer.observe(event);
         }
@@ -81,7 +87,19 @@ impl Records {
 
     /// Changes what the report says beside events.
     pub(crate) fn update(&mut self, change: impl FnOnce(&mut Report)) {
-        self.failed |= self.report.update(change).is_err();
+        let written = self.report.update(change);
+        self.remember("report", written);
+    }
+
+    fn remember(&mut self, what: &str, written: io::Result<()>) {
+        if let (Err(error), None) = (written, &self.failed) {
+            self.failed = Some(format!("the {what} in `{}`: {error}", self.dir.path().display()));
+        }
+    }
+
+    /// From now on the room is used that was kept for the end.
+    pub(crate) fn use_reserve(&mut self) {
+        self.reserve.give();
     }
 
     /// The span of the run, for programs that it starts.
@@ -89,27 +107,30 @@ impl Records {
         self.tracer.as_ref().map(Tracer::traceparent)
     }
 
-    /// Ends the record. Says the report as it is, and whether all of it was written.
+    /// Ends the record. Says the report as it is, and what could not be written.
     pub(crate) fn finish(
         mut self,
         state: State,
         exit_code: i32,
         reason: Option<String>,
         skipped: Option<(bool, Option<String>)>,
-    ) -> (Report, bool) {
+    ) -> (Report, Option<String>) {
         let iterations = self.report.report().iterations.len();
         let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
         let metrics = self.report.report().metrics.clone();
         if iterations > 0 {
-            self.failed |= write_metrics(&self.dir.metrics(), &metrics, iterations).is_err();
+            let written = write_metrics(&self.dir.metrics(), &metrics, iterations);
+            self.remember("metrics", written);
         }
-        self.failed |= self.report.finish(state, exit_code, reason.clone()).is_err();
+        let written = self.report.finish(state, exit_code, reason.clone());
+        self.remember("report", written);
         let validated = self.report.report().validated_iteration.is_some();
-        if let Some(tracer) = self.tracer {
+        if let Some(tracer) = self.tracer.take() {
             let error = reason.filter(|_| !matches!(state, State::Success | State::Skipped));
             let end = TraceEnd { exit_code, error, validated, skipped, iterations, metrics };
-            self.failed |= tracer.finish(&end).is_err();
+            let written = tracer.finish(&end);
+            self.remember("trace", written);
         }
-        (self.report.report().clone(), !self.failed)
+        (self.report.report().clone(), self.failed)
     }
 }

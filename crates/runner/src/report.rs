@@ -198,14 +198,19 @@ impl ReportFile {
         let report = &mut self.report;
         (report.state, report.exit_code, report.reason) = (state, Some(exit_code), reason);
         report.ended_at = Some(now(&*self.clock));
-        self.save()
+        durable::write(&self.path, self.text()?.as_bytes())
     }
 
+    /// Every step writes it twice, so the disk is waited for only at the end.
     fn save(&self) -> io::Result<()> {
+        durable::replace(&self.path, self.text()?.as_bytes())
+    }
+
+    fn text(&self) -> io::Result<String> {
         let text = serde_json::to_string_pretty(&self.report)?;
         let mut text = self.masks.run(&text).sanitized.unwrap_or(text);
         text.push('\n');
-        durable::write(&self.path, text.as_bytes())
+        Ok(text)
     }
 }
 

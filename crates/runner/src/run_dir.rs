@@ -65,7 +65,7 @@ pub struct NotARunName;
 
 /// Why there is no run directory.
 #[derive(Debug, Error)]
-#[error("cannot make the run directory `{}`; name a directory that can be written with `--output-dir`", path.display())]
+#[error("cannot make the run directory `{}`", path.display())]
 pub struct RunDirError {
     path: PathBuf,
     source: io::Error,
@@ -88,7 +88,12 @@ impl RunDir {
         let made = Self { path };
         let directories = [made.path.clone(), made.security(), made.logs()];
         for directory in directories {
-            durable::create_dir(&directory).map_err(|source| RunDirError { path: directory, source })?;
+            durable::create_dir(&directory).map_err(|source| {
+                // Half a directory would claim a run that never was. It is ours: nothing was there before.
+                let _as_empty_as_it_was =
+                    made.path.ne(&directory).then(|| std::fs::remove_dir_all(&made.path));
+                RunDirError { path: directory, source }
+            })?;
         }
         Ok(made)
     }

@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 pub use self::output::Stream;
 use self::output::{Kept, Line};
 use self::program::Prepared;
+use crate::strays::Mark;
 
 /// How long a script that is to end may take to tidy up.
 const GRACE: Duration = Duration::from_secs(5);
@@ -113,8 +114,8 @@ pub enum ScriptError {
 
 /// Runs a script to its end. `told` gets each line as it comes, not longer than 16 KiB.
 ///
-/// The script has a process group of its own, which is ended with it: what it leaves in the background does not outlive it.
-/// Dropping the future ends it too.
+/// The script has a process group of its own, which is ended with it: what it leaves in the background does not outlive it,
+/// not even in a session of its own. Dropping the future ends it too.
 pub async fn run(
     script: &Script<'_>,
     told: &mut (dyn FnMut(Stream, &str) + Send),
@@ -122,9 +123,11 @@ pub async fn run(
     let name = script.program.to_string();
     let prepared = Prepared::new(script.program)?;
     let mut command = prepared.command();
+    let mark = Mark::new(script.env);
     command
         .env_clear()
         .envs(script.env)
+        .env(Mark::VARIABLE, mark.value())
         .current_dir(script.directory)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -134,7 +137,9 @@ pub async fn run(
         start(&mut command).await.map_err(|source| ScriptError::Start { name: name.clone(), source })?;
     let mut readers = JoinSet::new();
     let lines = output::read(&mut child, &mut readers);
-    let mut group = Group::of(child);
+    // A program of the system that we call leaves nothing behind, and looking costs time.
+    let mark = matches!(script.program, Program::File(_) | Program::Shell(_)).then_some(mark);
+    let mut group = Group::of(child, mark);
     watch(&mut group, lines, script, told).await.map_err(|source| ScriptError::Wait { name, source })
 }
 
@@ -190,7 +195,7 @@ async fn watch(
         }
     }
     // The script itself is not reaped yet, so the group is still its own.
-    group.signal(Signal::KILL);
+    group.end();
     let rest = async {
         while let Some(line) = lines.recv().await {
             kept.take(&line, told);
@@ -215,12 +220,22 @@ struct Group {
     child: Child,
     /// None when the child was reaped: the number may belong to somebody else then.
     leader: Option<Pid>,
+    /// By which those are known that have left the group.
+    mark: Option<Mark>,
 }
 
 impl Group {
-    fn of(child: Child) -> Self {
+    fn of(child: Child, mark: Option<Mark>) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        Self { child, leader }
+        Self { child, leader, mark }
+    }
+
+    /// Ends everything, those that have left the group too.
+    fn end(&mut self) {
+        self.signal(Signal::KILL);
+        if let Some(mark) = self.mark.take() {
+            mark.end_all();
+        }
     }
 
     /// Waits until the child has ended, and leaves it to be reaped: until then nobody else gets its number.
@@ -252,6 +267,6 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        self.end();
     }
 }

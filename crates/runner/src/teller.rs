@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use fullsend_guard::{Checks, Pipeline};
 use fullsend_runtimes::Cancel;
 
 use crate::event::{Event, Outcome, Sink, Step};
@@ -14,6 +15,8 @@ use crate::stop::Stop;
 pub(crate) struct Teller<'s> {
     told: Mutex<Told<'s>>,
     cancel: Cancel,
+    /// What scripts and tools say may hold secrets, and goes to terminals, logs of CI and traces.
+    masks: Pipeline,
 }
 
 struct Told<'s> {
@@ -25,7 +28,8 @@ struct Told<'s> {
 
 impl<'s> Teller<'s> {
     pub(crate) fn new(sink: Sink<'s>, cancel: Cancel) -> Self {
-        Self { told: Mutex::new(Told { sink, early: Vec::new(), records: None }), cancel }
+        let told = Mutex::new(Told { sink, early: Vec::new(), records: None });
+        Self { told, cancel, masks: Checks::default().output() }
     }
 
     /// Puts everything on record from now on, and what happened before.
@@ -48,7 +52,14 @@ impl<'s> Teller<'s> {
     }
 
     /// Tells of something.
-    pub(crate) fn tell(&self, event: Event) {
+    pub(crate) fn tell(&self, mut event: Event) {
+        if let Event::Script { line: text, .. }
+        | Event::StepEnded { detail: text, .. }
+        | Event::Warning { text } = &mut event
+            && let Some(clean) = self.masks.run(text).sanitized
+        {
+            *text = clean;
+        }
         let mut told = self.lock();
         (told.sink)(&event);
         match &mut told.records {
@@ -90,7 +101,11 @@ impl<'s> Teller<'s> {
         let start = Instant::now();
         let result = match self.cancel.signal() {
             Some(signal) => Err(Stop::Cancelled { signal }),
-            None => work.await,
+            // What fails when the run is to end fails because of that: a terminal interrupts everything at once.
+            None => work.await.map_err(|stop| match self.cancel.signal() {
+                Some(signal) if stop.outcome() == Outcome::Failed => Stop::Cancelled { signal },
+                Some(_) | None => stop,
+            }),
         };
         let (outcome, detail) = match &result {
             Ok(made) => (made.outcome, made.detail.clone()),

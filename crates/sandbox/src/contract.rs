@@ -25,6 +25,11 @@ pub trait SandboxBackend: fmt::Debug + Send + Sync {
     /// What works on this machine, found out by trying.
     fn capabilities(&self) -> SandboxCapabilities;
 
+    /// Whether a session takes milliseconds to make, so that another can be had when one does not suit.
+    fn makes_quickly(&self) -> bool {
+        false
+    }
+
     /// Makes a session; it is running when this returns.
     fn provision(&self, spec: SandboxSpec) -> Pending<'_, SandboxSession>;
 

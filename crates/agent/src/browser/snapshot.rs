@@ -1,6 +1,7 @@
 //! A page as text: one line per element, by role and name, as people with screen readers meet it.
 
 use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -44,6 +45,8 @@ const TOLD: &[&str] =
     &["checked", "disabled", "expanded", "focused", "invalid", "level", "readonly", "required", "selected"];
 /// Characters of a name or a value.
 const LONGEST_NAME: usize = 300;
+/// Characters of a role.
+const LONGEST_ROLE: usize = 40;
 /// Steps to the right, at most.
 const DEEPEST: usize = 20;
 
@@ -116,6 +119,14 @@ impl Tree {
     }
 }
 
+/// What a model sees of a page whose browser has answered this when asked for its accessibility tree; nothing where that is
+/// no tree.
+pub fn describe(answer: Value, scope: Scope) -> Option<String> {
+    let tree: Tree = serde_json::from_value(answer).ok()?;
+    let nobody = SocketAddr::from(([127, 0, 0, 1], 0));
+    Some(tree.describe(scope, &mut PageState::new(nobody)))
+}
+
 impl Node {
     /// The name, as far as texts inside are compared with it.
     fn heading(&self) -> &str {
@@ -126,7 +137,7 @@ impl Node {
 
     /// The line of this element, if it has one. `above` is the name of what it stands in.
     fn line(&self, scope: Scope, above: &str, state: &mut PageState) -> Option<String> {
-        let role = held(self.role.as_ref());
+        let role = word(&held(self.role.as_ref()));
         if self.ignored || SILENT.contains(&role.as_str()) {
             return None;
         }
@@ -183,8 +194,16 @@ fn held(held: Option<&Held>) -> String {
     }
 }
 
+/// So much of a role as is a word: it must not look like another line either.
+fn word(role: &str) -> String {
+    role.chars().filter(|one| one.is_alphanumeric() || "-_".contains(*one)).take(LONGEST_ROLE).collect()
+}
+
 /// In quotes, on one line: what a page calls its elements must not look like another line.
 fn quoted(text: &str) -> String {
-    let short: String = text.chars().take(LONGEST_NAME).collect();
-    Value::from(short).to_string()
+    // Line ends that JSON does not escape.
+    let ends_line =
+        |one: char| ('\u{7f}'..='\u{9f}').contains(&one) || matches!(one, '\u{2028}' | '\u{2029}');
+    let short = text.chars().take(LONGEST_NAME).map(|one| if ends_line(one) { ' ' } else { one });
+    Value::from(short.collect::<String>()).to_string()
 }

@@ -131,16 +131,22 @@ impl Engine<'_> {
             self.parts.sources.before(one.tool.spec(), &one.input, &current, &one.label);
         }
         // What a call may do to files is on record before it is made.
-        self.keep_sources()?;
+        self.parts.store.keep_sources(&self.parts.sources)?;
         let left = self.parts.budget.time_left();
         let run = |one: &mut Ready<'_>| {
             let settled = one.settled.take();
             let (tool, input, output_id) =
                 (one.tool.clone(), std::mem::take(&mut one.input), one.output_id.clone());
             let (label, hooks) = (one.label.clone(), self.parts.hooks.clone());
+            let call_id = one.call.id.clone();
             async move {
                 let start = Instant::now();
-                let context = ToolCallContext { output_id: &output_id, input: &input, label: &label };
+                let context = ToolCallContext {
+                    call_id: &call_id,
+                    output_id: &output_id,
+                    input: &input,
+                    label: &label,
+                };
                 let mut result = match settled {
                     Some(output) => Ok(output),
                     None => match tokio::time::timeout(left, tool.call(context)).await {
@@ -186,6 +192,10 @@ impl Engine<'_> {
         let named = self.keeper.named(name, &input, &self.labels);
         let now = self.parts.store.clock().now();
         let mut judgement = self.keeper.judge(tool.spec(), &input, &named, basis, now);
+        if let Some(profile) = crate::subagent::profile_of(name, &input) {
+            judgement.reasons.push("subagent_profile_allowed".to_owned());
+            judgement.profile = Some(profile);
+        }
         let hooks = self.parts.hooks.clone();
         if judgement.verdict != Verdict::Denied && named.is_empty() {
             let call = HookedCall { tool: name, input: &input };
@@ -337,6 +347,7 @@ fn not_done(record: Value, kind: &str, detail: &str) -> ToolOutput {
     ToolOutput {
         record,
         model_view: None,
+        withheld: false,
         label: Label::bottom(),
         images: Vec::new(),
         failure: Some(ToolFailure { kind: kind.to_owned(), detail: detail.to_owned(), exit_code: None }),

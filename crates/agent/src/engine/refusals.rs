@@ -34,7 +34,7 @@ impl Engine<'_> {
             reason_codes: judgement.reasons.clone(),
             detail: judgement.objection.clone(),
             tool_input_summary: summary,
-            subagent_profile: None,
+            subagent_profile: judgement.profile.map(|profile| profile.as_str().to_owned()),
             flow: judgement.flow.clone(),
         };
         self.parts.store.append(&Row::Decision(Box::new(decision)))?;
@@ -115,7 +115,11 @@ impl Engine<'_> {
             }
             Rejection::Arguments { tool, reason, .. } => (*tool, "invalid_tool_call", *reason),
         };
-        let judgement = Judgement::refused(reason);
+        let mut judgement = Judgement::refused(reason);
+        if crate::subagent::is_about_profile(rejection) {
+            judgement.reasons.push("subagent_profile_not_allowed".to_owned());
+            judgement.profile = crate::subagent::profile_named_in(&call.arguments);
+        }
         self.record_decision(call, tool, None, &judgement, None)?;
         let event = matches!(rejection, Rejection::NotAllowed { .. })
             .then(|| self.event(call, tool, &judgement, Map::new()));

@@ -43,8 +43,9 @@ impl Engine<'_> {
             self.parts.store.write_output(&output_id, spec.name, &output.record).map_err(ToolFault::from)?;
         let artifact = self.parts.store.artifacts().relative(&artifact);
         let failed = made.late || output.failure.is_some();
-        self.keep_sources()?;
+        self.parts.store.keep_sources(&self.parts.sources)?;
         for row in &mut output.rows {
+            complete(row, call, basis);
             flow::conceal(row, &texts);
             self.parts.store.append(row)?;
         }
@@ -57,16 +58,21 @@ impl Engine<'_> {
             self.parts.store.append(&Row::Failure(Box::new(record)))?;
         }
         // A result is made of what was asked and of what was found.
-        let own = hidden.as_ref().map_or_else(|| output.label.clone(), |hidden| output.label.join(hidden));
+        let found = output.label.join(&self.parts.sources.planted_in(&output.record));
+        let own = hidden.as_ref().map_or_else(|| found.clone(), |hidden| found.join(hidden));
         let label = basis.label.join(&own);
-        let seen = if reveals { Seen::Shown } else { self.keeper.see(spec.deed, &basis.label, &own) };
+        let seen = match self.keeper.see(spec.deed, &basis.label, &own) {
+            _ if reveals => Seen::Shown,
+            Seen::Shown if output.withheld => Seen::Withheld,
+            seen @ (Seen::Shown | Seen::Warned(_) | Seen::Hidden(_) | Seen::Withheld) => seen,
+        };
         if hidden.is_some() {
             // What a person sees goes to logs, where what a handle stands for has no place.
             output.shown = Shown { line: format!("{} with a hidden value", spec.name), diff: None };
         }
         (self.watch)(Event::CallEnded { call, shown: &output.shown, done: !failed });
         let kept = Kept { call, tool: spec.name, output_id: &output_id, artifact: &artifact };
-        if let Seen::Hidden(_) = seen {
+        if let Seen::Hidden(_) | Seen::Withheld = seen {
             self.answer_hidden(turn, &kept, &output.record, seen, &label, basis)?;
         } else {
             if seen != Seen::Shown {
@@ -120,6 +126,7 @@ impl Engine<'_> {
             tool: kept.tool.to_owned(),
             output_id: kept.output_id.to_owned(),
             label: id,
+            reason: seen.code().unwrap_or_default().to_owned(),
         })?;
         let bytes = flow::text_of(kept.tool, record).len();
         let told = flow::handle_for(kept.output_id, bytes, self.keeper.lets_inspect());
@@ -196,6 +203,18 @@ impl Engine<'_> {
         if let Ok(before) = SandboxPath::absolute(&self.current_dir) {
             self.parts.current_dir.set(before);
         }
+    }
+}
+
+/// A tool that decides about what it has done does not know by which call it was asked.
+fn complete(row: &mut Row, call: &ToolCall, basis: &Basis) {
+    if let Row::Decision(decision) = row {
+        decision.tool_call_id.clone_from(&call.id);
+        if let Some(flow) = &mut decision.flow {
+            flow.context = basis.id;
+        }
+    } else if let Row::PolicyEvent(event) = row {
+        event.tool_call_id = Some(call.id.clone());
     }
 }
 

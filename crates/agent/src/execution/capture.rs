@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fullsend_sandbox::ExecExit;
 
+use crate::protect::Compared;
 use crate::sidecar::SandboxLabels;
 use crate::tool::ToolFault;
 
@@ -115,6 +116,8 @@ pub struct Captured {
     pub exit: ExecExit,
     /// What a runtime that follows labels says of it.
     pub labels: Option<SandboxLabels>,
+    /// What it has changed that it may not change.
+    pub compared: Compared,
 }
 
 /// What is left of a stream.

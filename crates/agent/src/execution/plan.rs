@@ -58,9 +58,10 @@ impl From<SessionPlan> for Ground {
 /// A session that somebody else made and ends.
 #[derive(Clone, Debug)]
 pub struct GivenSession {
-    /// Its name. Commands run in it unless something has to be covered, which cannot be done to a session that is there.
+    /// Its name. Commands run in it unless something has to be covered or kept from being changed, which cannot be done to a
+    /// session that is there.
     pub id: SandboxSessionId,
-    /// What it was made from. Where something has to be covered, a session of the run's own is made from the same.
+    /// What it was made from. Where something has to be, a session of the run's own is made from the same.
     pub spec: SandboxSpec,
     /// Variables of every command.
     pub env: BTreeMap<String, String>,

@@ -45,6 +45,7 @@ impl Done {
         ToolOutput {
             record: self.record,
             model_view: None,
+            withheld: false,
             label: self.label,
             images: Vec::new(),
             failure: None,

@@ -135,6 +135,7 @@ impl Failure {
         ToolOutput {
             record: json!({ "outputId": output_id, "path": path, "ok": false, "error": error }),
             model_view: None,
+            withheld: false,
             label,
             images: Vec::new(),
             failure: Some(failure),

@@ -5,6 +5,7 @@ use fullsend_flow::{Deed, Missed, Part, Trust, Violation};
 use serde_json::{Value, json};
 
 use super::handles::Named;
+use crate::protect::Compared;
 use crate::tool::{Sink, ToolSpec};
 
 /// The denial of a call that only a command of the operator allows.
@@ -34,6 +35,29 @@ pub(super) fn of(spec: &ToolSpec, violations: &[Violation], named: &Named) -> Va
         }
     }
     denied(format!("{} was not called: {}", spec.name, details.join("; ")), Some(instead.join("; or ")))
+}
+
+/// What to do where a path may not be changed.
+const ELSEWHERE: &str =
+    "write to a path that is not run or believed on its own, and say in your answer what belongs where";
+
+/// What the model reads of changes that its command has made and may not make.
+pub(crate) fn of_changes(tool: &str, compared: &Compared, enforced: bool) -> Value {
+    let detail = if enforced {
+        format!(
+            "{tool} was run, and what it did to these paths was undone: they are run or believed on their own, and the \
+             conversation holds text that the operator does not vouch for"
+        )
+    } else {
+        format!(
+            "{tool} changed paths that are run or believed on their own; this would be undone when enforcing"
+        )
+    };
+    let mut told = denied(detail, Some(ELSEWHERE.to_owned()));
+    if let Some(members) = told.as_object_mut() {
+        members.insert("changes".to_owned(), json!(compared.changes));
+    }
+    told
 }
 
 /// Which half of a bound is spoken of.
@@ -73,6 +97,7 @@ fn detail(spec: &ToolSpec, violation: &Violation, reason: Reason, named: &Named)
         (Part::Inputs, Reason::Trust) => {
             format!("what {} could read holds files that nobody vouches for", spec.name)
         }
+        (Part::Path(path), _) => format!("it changed `{path}`, and there it needs {needed}"),
         (Part::Inputs, Reason::Readers) => {
             format!("{} could read what not everybody may see, and can reach a network", spec.name)
         }
@@ -94,13 +119,12 @@ fn advice(spec: &ToolSpec, part: &Part, reason: Reason, named: &Named) -> &'stat
         (Part::Argument(name), _) if named.label_in(name).is_some() => {
             "call it without the handle, or use the handle where its value stays in the workspace"
         }
-        (Part::Argument(name), Reason::Trust) if is_target(spec, name) => {
-            "write to a path that is not run or believed on its own, and say in your answer what belongs where"
-        }
+        (Part::Argument(name), Reason::Trust) if is_target(spec, name) => ELSEWHERE,
         (Part::Inputs, Reason::Trust) => {
             "read and change files with the file tools, which run nothing, and leave running to the operator"
         }
         (Part::Inputs, Reason::Readers) => "use tools that reach no network",
+        (Part::Path(_), _) => ELSEWHERE,
         (Part::Control | Part::Argument(_), Reason::Trust) => match spec.deed {
             Deed::Send => {
                 "go on without the page, or name it in your answer so that the operator can ask for it; have such pages \

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fullsend_flow::{Label, LabelTable};
+use fullsend_flow::{Label, LabelTable, Part};
 use serde_json::{Map, Value};
 
 use super::state::FlowState;
@@ -93,26 +93,37 @@ pub(crate) fn substitute(value: &mut Value, texts: &BTreeMap<String, String>, le
 
 /// Puts the names back into what a tool says for the record about its arguments: what is hidden stays out of journals.
 pub(crate) fn conceal(row: &mut Row, texts: &BTreeMap<String, String>) {
-    let (Row::SkillActivated { activation: entry }
-    | Row::SkillRead { read: entry }
-    | Row::SkillExecuted { execution: entry }) = row
-    else {
+    if texts.is_empty() {
         return;
-    };
-    if !texts.is_empty() {
+    }
+    if let Row::SkillActivated { activation: entry }
+    | Row::SkillRead { read: entry }
+    | Row::SkillExecuted { execution: entry } = row
+    {
         entry.values_mut().for_each(|value| conceal_in(value, texts));
+    } else if let Row::PolicyEvent(event) = row {
+        event.observation_denied.iter_mut().for_each(|told| conceal_in(told, texts));
+    } else if let Row::Decision(decision) = row {
+        let violations = decision.flow.iter_mut().flat_map(|flow| &mut flow.violations);
+        for violation in violations {
+            if let Part::Path(path) = &mut violation.part {
+                conceal_text(path, texts);
+            }
+        }
+    }
+}
+
+fn conceal_text(text: &mut String, texts: &BTreeMap<String, String>) {
+    for (id, hidden) in texts.iter().filter(|(_, hidden)| !hidden.is_empty()) {
+        if text.contains(hidden.as_str()) {
+            *text = text.replace(hidden.as_str(), id);
+        }
     }
 }
 
 fn conceal_in(value: &mut Value, texts: &BTreeMap<String, String>) {
     match value {
-        Value::String(text) => {
-            for (id, hidden) in texts.iter().filter(|(_, hidden)| !hidden.is_empty()) {
-                if text.contains(hidden.as_str()) {
-                    *text = text.replace(hidden.as_str(), id);
-                }
-            }
-        }
+        Value::String(text) => conceal_text(text, texts),
         Value::Array(items) => items.iter_mut().for_each(|item| conceal_in(item, texts)),
         Value::Object(members) => members.values_mut().for_each(|member| conceal_in(member, texts)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -122,6 +133,9 @@ fn conceal_in(value: &mut Value, texts: &BTreeMap<String, String>) {
 /// What a handle stands for: what a person would take for the result. Always a text, so that its shape tells nothing, not
 /// even whether the call did what was asked.
 pub(crate) fn text_of(tool: &str, record: &Value) -> String {
+    if tool == crate::subagent::NAME {
+        return crate::subagent::text_of(record);
+    }
     let key = match tool {
         "bash" | "run_skill_script" => Some("stdout"),
         "browser" => Some("output"),

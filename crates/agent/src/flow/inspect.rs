@@ -114,5 +114,14 @@ pub(crate) fn refused(output_id: &str, why: &'static str) -> ToolOutput {
 }
 
 fn output(record: Value, label: Label, failure: Option<ToolFailure>, shown: Shown) -> ToolOutput {
-    ToolOutput { record, model_view: None, label, images: Vec::new(), failure, shown, rows: Vec::new() }
+    ToolOutput {
+        record,
+        model_view: None,
+        withheld: false,
+        label,
+        images: Vec::new(),
+        failure,
+        shown,
+        rows: Vec::new(),
+    }
 }

@@ -13,6 +13,8 @@ pub(crate) enum Seen {
     Warned(Missed),
     /// A handle.
     Hidden(Missed),
+    /// A handle, since a child would tell more than it may.
+    Withheld,
 }
 
 impl Seen {
@@ -20,6 +22,7 @@ impl Seen {
     pub(crate) fn code(self) -> Option<&'static str> {
         match self {
             Self::Shown => None,
+            Self::Withheld => Some("flow_child_return"),
             Self::Warned(missed) | Self::Hidden(missed) => Some(match missed {
                 Missed::Readers => "flow_observation_readers",
                 Missed::Trust => "flow_observation_trust",

@@ -103,6 +103,7 @@ impl FlowState {
             | Row::SkillExecuted { .. }
             | Row::Subagent(_)
             | Row::Provenance(_)
+            | Row::InvocationContext { .. }
             | Row::Ended(_) => {}
         }
     }

@@ -38,6 +38,8 @@ pub(super) struct Account<'a> {
     attempts: Vec<Value>,
     /// The runs that this one started, each as it stands.
     pub(super) subagents: Vec<&'a SubagentRun>,
+    /// What a runtime that follows labels was told of commands.
+    pub(super) invocation_contexts: Vec<&'a Map<String, Value>>,
     activities: Activities<'a>,
     timeline: Timeline<'a>,
     /// The decisions that wait for the call they are about, by the name of the call.
@@ -92,6 +94,7 @@ impl<'a> Account<'a> {
             usages: Vec::new(),
             attempts: Vec::new(),
             subagents: Vec::new(),
+            invocation_contexts: Vec::new(),
             activities: Activities::new(run_id),
             timeline: Timeline::default(),
             undecided: HashMap::new(),
@@ -141,6 +144,7 @@ impl<'a> Account<'a> {
             }
             Row::Cwd { path } => self.current_dir = path,
             Row::PolicySnapshot { snapshot } => self.snapshot = Some(snapshot),
+            Row::InvocationContext { context } => self.invocation_contexts.push(context),
             Row::Subagent(run) => {
                 match self.subagents.iter_mut().find(|one| one.child_run_id == run.child_run_id) {
                     Some(known) => *known = run,
@@ -181,9 +185,17 @@ impl<'a> Account<'a> {
         record.insert("sequence".to_owned(), (self.decisions.len() + 1).into());
         record.insert("runId".to_owned(), self.run_id.as_str().into());
         record.insert("at".to_owned(), at.into());
+        self.put_slot(&mut record);
         self.decision_counts.add(decision.decision);
         self.undecided.insert(&decision.tool_call_id, self.decisions.len());
         self.decisions.push(Value::Object(record));
+    }
+
+    /// Says how the prompt came to be whose authority was asked about.
+    fn put_slot(&self, record: &mut Map<String, Value>) {
+        if let Some(slot) = &self.settings.provenance.prompt_slot {
+            record.insert("promptSlot".to_owned(), slot.clone().into());
+        }
     }
 
     /// Connects a decision with the call that has just begun.
@@ -203,6 +215,7 @@ impl<'a> Account<'a> {
         let mut record = object(event);
         record.insert("type".to_owned(), "fullsend.policy-event".into());
         record.insert("at".to_owned(), at.into());
+        self.put_slot(&mut record);
         self.event_counts.total += 1;
         let index = self.events.len();
         self.timeline.push(at, Happening::PolicyEvent { event_index: index });

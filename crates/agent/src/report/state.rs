@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::account::{Account, Status};
 use super::{POLICY_SNAPSHOT, POLICY_TRACE, RUN_REPORT, TRANSCRIPT};
@@ -48,6 +48,8 @@ pub(super) struct RunState<'a> {
     primary_failure: Option<&'a Value>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     subagent_runs: &'a [&'a SubagentRun],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    cfc_invocation_contexts: &'a [&'a Map<String, Value>],
 }
 
 impl Account<'_> {
@@ -81,6 +83,7 @@ impl Account<'_> {
             failure_records: self.failures.records(),
             primary_failure: self.failures.primary(),
             subagent_runs: &self.subagents,
+            cfc_invocation_contexts: &self.invocation_contexts,
         }
     }
 }

@@ -40,6 +40,9 @@ pub enum SceneError {
         /// What commands see.
         within: PathBuf,
     },
+    /// The run could change what tokens are looked for.
+    #[error("the list of canary tokens `{}` is where the agent reaches it", .0.display())]
+    CanariesInReach(PathBuf),
     /// The structured result is nowhere.
     #[error("the structured result `{}` cannot be used", path.display())]
     ResultPath {
@@ -153,6 +156,7 @@ impl SceneError {
         match self {
             Self::RuntimeWithoutImage => Some("name an image"),
             Self::SidecarsInReach { .. } => Some("use a directory that the agent does not see"),
+            Self::CanariesInReach(_) => Some("keep it in a directory that the agent does not see"),
             Self::NoSkills(_) => Some("name a directory in the workspace or in a mounted directory"),
             Self::PreloadWithoutSkills | Self::ScriptsWithoutSkills => Some("name a directory of skills"),
             Self::NoStart(_) => Some("name a directory in the workspace"),

@@ -8,8 +8,9 @@ use fullsend_sandbox::{ContainerHook, NetworkPolicy, SandboxBackend};
 use super::Scene;
 use super::error::SceneError;
 use super::surroundings::{BackendOrder, Floor};
-use crate::execution::{Execution, Ground, MountPoint, SessionPlan};
+use crate::execution::{Execution, Ground, Guards, MountPoint, SessionPlan};
 use crate::gate::FlowMode;
+use crate::protect::Protection;
 use crate::sidecar::{RunFacts, Sidecars};
 use crate::store::RunStore;
 use crate::workspace::Access;
@@ -30,7 +31,17 @@ impl Scene {
                 (backends.start(order).await?, self.session().into())
             }
         };
-        Ok(Execution::covering(backend, ground, covered, sidecars))
+        let guards = Guards { sidecars, protection: self.protection(store) };
+        Ok(Execution::covering(backend, ground, covered, guards))
+    }
+
+    /// Keeps commands from changing what they may not change, unless the rules are switched off.
+    fn protection(&self, store: &RunStore) -> Option<Arc<Protection>> {
+        let mode = self.settings.flow_mode;
+        (mode != FlowMode::Disabled).then(|| {
+            let (policy, workspace) = (Arc::new(self.settings.flow_policy.clone()), self.workspace.clone());
+            Arc::new(Protection::new(mode, policy, workspace, store.run_dir().to_owned()))
+        })
     }
 
     /// The files beside the container, if a runtime is to be told of commands.
@@ -49,7 +60,8 @@ impl Scene {
             manifest: self.policy().run_manifest(),
         };
         let (contexts, results) = (dirs.contexts.clone(), dirs.results.clone());
-        Ok(Some(Arc::new(Sidecars::new(contexts, results, facts, Arc::new(SystemClock))?)))
+        let sidecars = Sidecars::new(contexts, results, facts, Arc::new(SystemClock))?;
+        Ok(Some(Arc::new(sidecars.recorded_by(store.recorder()))))
     }
 
     fn session(&self) -> SessionPlan {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fullsend_guard::CanaryToken;
 use fullsend_model::ModelClient;
 use fullsend_skills::AllowedScript;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use crate::gate::{FlowMode, PromptRole};
 use crate::manifest::RunManifest;
 use crate::store::Provenance;
 use crate::subagent::Profile;
-use crate::workspace::HostMount;
+use crate::workspace::{Access, HostMount};
 
 /// Every tool that a run may be given by name.
 pub const TOOLS: [&str; 12] = [
@@ -42,6 +43,8 @@ pub struct Wanted {
     pub workspace: PathBuf,
     /// Where the sandbox sees it.
     pub target: String,
+    /// What tools may do in it.
+    pub access: Access,
     /// Where the run starts; none for the workspace itself.
     pub cwd: Option<PathBuf>,
     /// Where the agent is told to look first.
@@ -78,6 +81,8 @@ pub struct Wanted {
     pub manifest: Option<RunManifest>,
     /// By which rules flows are judged.
     pub policy: fullsend_flow::Policy,
+    /// The tokens that were planted, if any were.
+    pub canaries: Option<Canaries>,
     /// Where skills are; the first has precedence.
     pub skills_roots: Vec<PathBuf>,
     /// Skills that are in use from the start.
@@ -104,6 +109,28 @@ pub enum Delivery {
     File,
     /// The agent may also call a tool for it, which ends the work.
     FileOrTool,
+}
+
+/// Tokens that were planted where nobody has business.
+#[derive(Clone, Debug)]
+pub struct Canaries {
+    /// The file that they were read from, by its real name.
+    pub file: PathBuf,
+    /// The tokens in it.
+    pub tokens: Vec<CanaryToken>,
+}
+
+impl Canaries {
+    /// Refuses a file that the run could write to: whoever can change the list can take tokens out of it.
+    pub(super) fn keep_out_of<'a>(
+        &self,
+        mut reachable: impl Iterator<Item = &'a Path>,
+    ) -> Result<(), SceneError> {
+        match reachable.any(|within| self.file.starts_with(within)) {
+            true => Err(SceneError::CanariesInReach(self.file.clone())),
+            false => Ok(()),
+        }
+    }
 }
 
 /// The directories of a runtime that follows labels itself; none of both is the usual case, in which the harness judges on

@@ -10,6 +10,7 @@ use super::wanted::TOOLS;
 use crate::browser::{Browser, Lease};
 use crate::execution::{Execution, Nowhere, Spill};
 use crate::files::{EditFile, ListFiles, ReadFile, SearchFiles, ViewImage, WriteFile};
+use crate::gate::FlowMode;
 use crate::schema::SchemaError;
 use crate::sources::Sources;
 use crate::store::RunStore;
@@ -27,6 +28,8 @@ pub(super) struct Workbench {
     pub(super) execution: Execution,
     /// Where values come from: one for all, so that what one has written is known to the others.
     pub(super) sources: Arc<Sources>,
+    /// How strictly flows are judged.
+    pub(super) mode: FlowMode,
     /// The browser that subagents may drive.
     pub(super) lease: Option<Lease>,
     /// Files with certificates of more authorities.
@@ -67,7 +70,7 @@ impl Workbench {
             extra_roots: self.extra_roots.iter().cloned().map(ExtraRoots::File).collect(),
             ..VisitRules::default()
         };
-        Ok(Arc::new(WebFetch::new(Visitor::new(rules)?, self.spill(store), self.sources.clone())))
+        Ok(Arc::new(WebFetch::new(Visitor::new(rules)?, self.spill(store), self.sources.clone(), self.mode)))
     }
 
     /// What makes no sense without skills.

@@ -25,6 +25,9 @@ pub enum SidecarError {
     /// What the engine calls the container would lead elsewhere.
     #[error("failed to write CFC invocation context sidecar: the container id is not usable as a file name")]
     ContainerId,
+    /// The record of the run, where it has to stand before the runtime is told.
+    #[error("failed to put the CFC invocation context on record: {0}")]
+    Record(#[from] crate::store::StoreError),
     /// The file system.
     #[error("failed to write CFC invocation context sidecar: {0}")]
     Io(#[from] io::Error),

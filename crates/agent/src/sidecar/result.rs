@@ -194,8 +194,18 @@ fn taint_label(taint: &Map<String, Value>) -> Label {
     Label { confidentiality: Confidentiality::all_of(clauses), integrity: Integrity::Only(vouched) }
 }
 
-/// A clause: an atom, or alternatives. No alternative at all lets nobody in.
+/// What a runtime writes in place of a label that it could not read.
+const UNREAD: &str = "cfc:label-read-failed";
+
+/// A clause: an atom, or alternatives. No alternative at all lets nobody in, and neither does a label that could not be read:
+/// also where a policy names it, or another alternative is beside it.
 fn clause_of(value: &Value) -> Clause {
+    let clause = clause_as_written(value);
+    let unread = Atom::named(UNREAD);
+    if clause.atoms().any(|atom| *atom == unread) { Clause::default() } else { clause }
+}
+
+fn clause_as_written(value: &Value) -> Clause {
     match value {
         Value::Object(members) if members.len() == 1 => match members.get("anyOf") {
             Some(Value::Array(atoms)) => Clause::any_of(atoms.iter().map(Atom::from_value)),

@@ -14,6 +14,7 @@ use super::files::{self, UNFINISHED};
 use super::journal::JOURNAL;
 use super::lock::LOCK;
 use super::{open_run, run_dir_of};
+use crate::protect::QUARANTINE;
 
 /// A run has directories in its directory, and none in those.
 const DEEPEST: usize = 4;
@@ -33,7 +34,7 @@ pub(crate) struct Counted {
     pub(crate) append_only: bool,
 }
 
-/// Counts the files of a run, in the order of their names, but for the lock and the list of files. Of a file with a limit,
+/// Counts the files of a run, in the order of their names, but for the lock, the list of files and the quarantine. Of a file with a limit,
 /// only so many bytes are looked at. Whatever is neither a file nor a directory is an error.
 pub(crate) fn count_files(
     run: &Path,
@@ -58,7 +59,8 @@ impl Census<'_> {
         let names = files::names(directory.as_fd()).map_err(|source| self.failed(prefix, source))?;
         for name in names {
             let name = name.to_string_lossy().into_owned();
-            let is_own = depth == 0 && (name == LOCK || name == MANIFEST);
+            // What commands have left is as they left it, with links and whatever else.
+            let is_own = depth == 0 && (name == LOCK || name == MANIFEST || name == QUARANTINE);
             if is_own || (name.starts_with('.') && name.ends_with(UNFINISHED)) {
                 continue;
             }

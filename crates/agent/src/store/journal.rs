@@ -46,6 +46,8 @@ pub(super) struct Journal {
     rows: u64,
     /// How long the file is.
     bytes: u64,
+    /// How much of what this process has learned about files is in it.
+    pub(super) facts: usize,
     /// Whether the file ends in the middle of a row.
     broken: bool,
     /// Where rows are put together; kept, so that a turn allocates nothing here.
@@ -71,7 +73,7 @@ impl Journal {
         .map_err(|error| failed("create", &path, error))?;
         let file = open(directory, &path)?;
         let bytes = length(&line);
-        Ok(Self { file, path, rows: 1, bytes, broken: false, line })
+        Ok(Self { file, path, rows: 1, bytes, facts: 0, broken: false, line })
     }
 
     /// Opens a journal, reads its rows one by one, and cuts off a last one that is not whole.
@@ -89,7 +91,7 @@ impl Journal {
         if torn > 0 {
             file.set_len(bytes).map_err(|error| failed("write", &path, error))?;
         }
-        Ok((Self { file, path, rows, bytes, broken: false, line: Vec::new() }, torn))
+        Ok((Self { file, path, rows, bytes, facts: 0, broken: false, line: Vec::new() }, torn))
     }
 
     /// Writes a row, and returns its number.
@@ -167,7 +169,7 @@ struct Head {
 }
 
 /// The kinds of rows that are known.
-const KINDS: [&str; 21] = [
+const KINDS: [&str; 23] = [
     "started",
     "resumed",
     "label",
@@ -187,7 +189,9 @@ const KINDS: [&str; 21] = [
     "skill_read",
     "skill_executed",
     "subagent",
+    "policy_snapshot",
     "provenance",
+    "invocation_context",
     "ended",
 ];
 

@@ -288,6 +288,7 @@ fn apply(recorded: &mut Recorded, row: Row) -> Result<(), String> {
         | Row::Decision(_)
         | Row::Inspected { .. }
         | Row::PolicyEvent(_)
+        | Row::InvocationContext { .. }
         | Row::Failure(_)
         | Row::SkillRead { .. }
         | Row::SkillExecuted { .. } => {}

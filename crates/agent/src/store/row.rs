@@ -97,6 +97,9 @@ pub enum Row {
         output_id: String,
         /// Where the result came from.
         label: LabelId,
+        /// A word for why.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
     },
     /// The model looks at something that was kept from it.
     Inspected {
@@ -139,6 +142,11 @@ pub enum Row {
     Subagent(Box<SubagentRun>),
     /// Something about where the content of files comes from.
     Provenance(Provenance),
+    /// A runtime that follows labels is about to be told of a command; an entry of `cfcInvocationContexts`.
+    InvocationContext {
+        /// The entry: sizes, digests and labels.
+        context: Map<String, Value>,
+    },
     /// The run is over, until somebody resumes it.
     Ended(Ending),
 }

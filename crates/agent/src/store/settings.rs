@@ -45,6 +45,9 @@ pub struct RecordedSettings {
     /// By which rules.
     #[serde(default)]
     pub flow_policy: Policy,
+    /// The file with the tokens that were planted, if any were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary_file: Option<PathBuf>,
     /// What the prompt is to the agent.
     pub prompt_role: PromptRole,
     /// Where skills were found, and what was there.

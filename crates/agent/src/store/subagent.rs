@@ -16,6 +16,9 @@ pub struct SubagentRun {
     pub profile: String,
     /// How it stands.
     pub status: SubagentStatus,
+    /// The gateway's name for the call that it was started by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_tool_call_id: Option<String>,
     /// The number of the output that it was started for.
     pub output_id: String,
     /// The model that answers in it.
@@ -23,7 +26,8 @@ pub struct SubagentRun {
     /// Why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal_reason: Option<TerminalReason>,
-    /// What became of the value that it was to return: `valid`, `invalid` or `withheld`.
+    /// What became of the value that it was to return: `valid`, `invalid`, `child-reported-failure`, or `withheld` where the run
+    /// that asked has got a handle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_return: Option<String>,
     /// How often its model was asked.

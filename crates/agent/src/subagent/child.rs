@@ -41,6 +41,7 @@ impl Delegate {
             child_run_id: run_id.clone(),
             profile: task.profile.as_str().to_owned(),
             status: SubagentStatus::Running,
+            parent_tool_call_id: Some(context.call_id.to_owned()),
             output_id: context.output_id.to_owned(),
             model: settings.model.clone(),
             terminal_reason: None,
@@ -56,7 +57,7 @@ impl Delegate {
             // A record that cannot be written stops the run itself at its next step.
             let _told_by_the_run = self.parent.recorder.subagent(&interrupted);
         });
-        let manifest = self.manifest(task, &run_id, &settings);
+        let manifest = self.manifest(task, context.call_id, &run_id, &settings);
         let finished = self.run_child(task, context.label, run_id, &settings, budget, &manifest).await?;
         let run = scopeguard::ScopeGuard::into_inner(run);
         let outcome = Outcome::of(task, manifest, &finished, &self.parent, context.label)?;
@@ -84,6 +85,7 @@ impl Delegate {
         let parent = &self.parent;
         let current_dir = CurrentDir::new(parent.current_dir.get());
         let store = RunStore::create(&parent.artifact_root, run_id, settings, parent.recorder.clock())?;
+        let store = store.reporting_to(parent.recorder.clone());
         store.write_artifact(MANIFEST, manifest)?;
         let toolbox = parent.outfitter.toolbox(task.profile.tools(), &store, &current_dir)?;
         let parts = RunParts {
@@ -141,12 +143,13 @@ impl Delegate {
         }
     }
 
-    fn manifest(&self, task: &Task, run_id: &RunId, settings: &RecordedSettings) -> Value {
+    fn manifest(&self, task: &Task, call_id: &str, run_id: &RunId, settings: &RecordedSettings) -> Value {
         let source = if task.profile == Profile::WebSearch { "profile" } else { "parent" };
         let mut manifest = json!({
             "type": "fullsend.subagent-run-manifest",
             "version": 1,
             "parentRunId": self.parent.run_id,
+            "parentToolCallId": call_id,
             "childRunId": run_id,
             "profile": task.profile.as_str(),
             "depth": 1,

@@ -59,7 +59,7 @@ impl<'a> Outcome<'a> {
 
     /// What became of the value that was asked for, in a word.
     pub(super) fn structured_return(&self) -> Option<&'static str> {
-        self.returned.as_ref().map(|(returned, _, _)| returned.status)
+        self.returned.as_ref().map(|(returned, _, _)| returned.in_a_word())
     }
 
     fn summary(&self) -> String {
@@ -92,6 +92,7 @@ impl<'a> Outcome<'a> {
         });
         Ok(ToolOutput {
             model_view: Some(self.view(output_id, &state)),
+            withheld: self.returned.as_ref().is_some_and(|(returned, _, _)| returned.withheld),
             record: self.record(output_id, state),
             // What it says was made of all that it has seen, what it says of its failure as well.
             label: match &self.returned {
@@ -128,10 +129,14 @@ impl<'a> Outcome<'a> {
         let state = with_paths(state, self.finished.store.run_id().as_str());
         let mut record = self.result(output_id, state);
         let subagent = record.get_mut("subagent").and_then(Value::as_object_mut);
-        if let (Some(subagent), Some((_, told, path))) = (subagent, &self.returned) {
+        if let (Some(subagent), Some((returned, told, path))) = (subagent, &self.returned) {
             let mut told = told.clone();
             if let Some(told) = told.as_object_mut() {
                 told.insert("rawArtifactPath".to_owned(), path.as_str().into());
+                if returned.withheld {
+                    told.insert("value".to_owned(), returned.whole(&self.finished.answer));
+                    told.insert("withheld".to_owned(), true.into());
+                }
             }
             subagent.insert("structuredReturn".to_owned(), told);
         }
@@ -153,6 +158,17 @@ impl<'a> Outcome<'a> {
                 "manifest": self.manifest,
             },
         })
+    }
+}
+
+/// What a person would take for what a child has returned: the value that was asked for, or else what it says.
+pub(crate) fn text_of(record: &Value) -> String {
+    let told =
+        record.pointer("/subagent/structuredReturn/value").or_else(|| record.pointer("/subagent/summary"));
+    match told {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => record.to_string(),
     }
 }
 
@@ -189,6 +205,7 @@ pub(super) fn refused(output_id: &str, problem: &str) -> ToolOutput {
             "detail": problem,
         }),
         model_view: None,
+        withheld: false,
         label: Label::bottom(),
         images: Vec::new(),
         failure: Some(ToolFailure {

@@ -1,6 +1,8 @@
 //! What a child may do.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+use crate::toolbox::Rejection;
 
 /// How often the model of a child is asked, where nothing else is said.
 const TURNS: u32 = 8;
@@ -82,6 +84,26 @@ impl Profile {
             Self::Default | Self::Browser | Self::WebFetch | Self::WebSearch => TURNS,
         }
     }
+}
+
+/// The profile that a call with arguments that can be used asks for; nothing where no child is asked for.
+pub(crate) fn profile_of(tool: &str, input: &Map<String, Value>) -> Option<Profile> {
+    if tool != super::NAME {
+        return None;
+    }
+    let asked = input.get("profile").and_then(Value::as_str);
+    asked.map_or(Some(Profile::Default), Profile::named)
+}
+
+/// Whether a call was rejected for the profile that it asks for.
+pub(crate) fn is_about_profile(rejection: &Rejection) -> bool {
+    matches!(rejection, Rejection::Arguments { tool: super::NAME, field: Some(field), .. } if field == "/profile")
+}
+
+/// The profile that is named in arguments as they came. A name that is none of ours is the model's, and not for the record.
+pub(crate) fn profile_named_in(arguments: &str) -> Option<Profile> {
+    let arguments: Value = serde_json::from_str(arguments).ok()?;
+    Profile::named(arguments.get("profile")?.as_str()?)
 }
 
 /// What comes back from a child: always the same, and on record with each.

@@ -25,6 +25,9 @@ const FAILURE_CODES: [&str; 6] = [
 /// What one of these words can tell.
 const FAILURE_BITS: MilliBits = MilliBits::new(2_585);
 
+/// What it can tell that nothing was returned, or no JSON, or not what the schema asks for.
+const UNFIT_BITS: MilliBits = MilliBits::from_bits(2);
+
 /// By what a returned value is judged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms<'a> {
@@ -40,8 +43,10 @@ pub(super) struct Terms<'a> {
 /// What became of a returned value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Returned {
-    /// `valid`, `invalid`, `child-reported-failure` or `withheld`.
-    pub(super) status: &'static str,
+    /// `valid`, `invalid` or `child-reported-failure`.
+    status: &'static str,
+    /// Whether that and all else is kept from the run that asked, which gets a handle.
+    pub(super) withheld: bool,
     /// In words, of which none is the child's.
     pub(super) summary: String,
     /// What is shown of it, and what that was made of.
@@ -61,7 +66,9 @@ impl Returned {
             Ok(raw) => raw,
             Err(error) => {
                 let summary = format!("Subagent return validation failed: {error}");
-                return Self { problem: Some(error.to_string()), ..Self::without_value("invalid", summary) };
+                let problem = Some(error.to_string());
+                return Self { problem, ..Self::without_value("invalid", summary) }
+                    .told_at(UNFIT_BITS, terms);
             }
         };
         let code = failure_code(&raw);
@@ -76,27 +83,33 @@ impl Returned {
                 // Saying why it failed tells something too.
                 let price = FAILURE_BITS.plus(MilliBits::from_bits(1));
                 let code = code.filter(|_| terms.label_of_released(price).is_some());
-                return Self { raw: Some(raw), ..Self::unfit(problem, code) };
+                let price = code.map_or(UNFIT_BITS, |_| price);
+                return Self { raw: Some(raw), ..Self::unfit(problem, code) }.told_at(price, terms);
             }
         };
         let told = code.map_or(MilliBits::ZERO, |_| FAILURE_BITS);
         // That it fits at all is one bit more.
         let price = released.bits.plus(told).plus(MilliBits::from_bits(1));
-        let Some(label) = terms.label_of_released(price) else {
-            let summary = "Subagent returned structured data that may not be shown here.".to_owned();
-            return Self { raw: Some(raw), ..Self::without_value("withheld", summary) };
-        };
         let summary = match code {
             Some(code) => format!("Subagent reported failure ({code})."),
             None => "Subagent returned structured data matching the requested schema.".to_owned(),
         };
-        Self {
-            label,
+        let returned = Self {
             failure_code: code,
             value: Some(released.value),
             linked_strings: released.linked_strings,
             raw: Some(raw),
             ..Self::without_value("valid", summary)
+        };
+        returned.told_at(price, terms)
+    }
+
+    /// The same with the label that it has at this price. Where that is too much, it is kept back as a whole: that it does not
+    /// fit would be an answer as well.
+    fn told_at(self, price: MilliBits, terms: Terms<'_>) -> Self {
+        match terms.label_of_released(price) {
+            Some(label) => Self { label, ..self },
+            None => Self { label: terms.context.clone(), withheld: true, ..self },
         }
     }
 
@@ -122,6 +135,7 @@ impl Returned {
     fn without_value(status: &'static str, summary: String) -> Self {
         Self {
             status,
+            withheld: false,
             summary,
             label: Label::bottom(),
             failure_code: None,
@@ -134,7 +148,17 @@ impl Returned {
 
     /// Whether the child did what was asked, as far as anybody can tell.
     pub(super) fn is_usable(&self) -> bool {
-        matches!(self.status, "valid" | "withheld")
+        self.status == "valid"
+    }
+
+    /// What became of it, in a word for the record.
+    pub(super) fn in_a_word(&self) -> &'static str {
+        if self.withheld { "withheld" } else { self.status }
+    }
+
+    /// All of it, for the record of what a handle stands for.
+    pub(super) fn whole(&self, answer: &str) -> Value {
+        self.raw.clone().unwrap_or_else(|| answer.into())
     }
 
     /// Keeps what the child said among its own artifacts, and tells what is shown of it.

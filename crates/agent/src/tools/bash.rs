@@ -13,7 +13,7 @@ use fullsend_sandbox::{ExecRequest, SandboxError};
 use rustix::fs::{FileType, Mode, OFlags};
 use serde_json::{Map, Value, json};
 
-use super::outcome;
+use super::outcome::{self, Protected};
 use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, Whereabouts};
 use crate::sidecar::{Invocation, Operation};
 use crate::sources::Sources;
@@ -199,9 +199,14 @@ impl Bash {
         };
         let mut record = Map::new();
         record.insert("outputId".to_owned(), context.output_id.into());
-        let labels = captured.labels.clone();
+        let (labels, compared) = (captured.labels.clone(), std::mem::take(&mut captured.compared));
         outcome::describe(captured, &mut record);
-        let output = self.output(context, command, record, failure, exit_code);
+        let mut output = self.output(context, command, record, failure, exit_code);
+        let mode = self.execution.protection_mode();
+        outcome::protect(
+            Protected { tool: "bash", compared: &compared, label: context.label, mode },
+            &mut output,
+        );
         Ok(outcome::mediate(labels.as_ref(), output))
     }
 
@@ -246,6 +251,7 @@ impl Bash {
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
+            withheld: false,
             label: context.label.clone(),
             images: Vec::new(),
             failure,

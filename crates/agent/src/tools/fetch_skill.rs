@@ -118,6 +118,7 @@ fn refused(output_id: &str, code: &str, message: &str) -> ToolOutput {
             "error": {"code": code, "message": message},
         }),
         model_view: None,
+        withheld: false,
         label: Label::bottom(),
         images: Vec::new(),
         failure: Some(ToolFailure {

@@ -74,6 +74,7 @@ impl LoadSkill {
                 "content": content,
             }),
             model_view: None,
+            withheld: false,
             label: self.skills.label(name, None),
             images: Vec::new(),
             failure: None,
@@ -93,6 +94,7 @@ fn missing(output_id: &str) -> ToolOutput {
             "error": {"code": "skill_not_found", "message": detail},
         }),
         model_view: None,
+        withheld: false,
         label: Label::bottom(),
         images: Vec::new(),
         failure: Some(ToolFailure {

@@ -1,15 +1,22 @@
 //! How the end of a command is told to a model.
 
+use std::collections::BTreeMap;
+
+use fullsend_flow::{Act, Bound, Label, LabelId, Missed, Part, Violation};
 use fullsend_sandbox::{Denial, Denied, ExecExit, LimitHit};
 use serde_json::{Map, Value, json};
 
 use crate::execution::{Captured, CapturedStream, Stream};
+use crate::flow::{self, FlowRecord, PROTECTED};
+use crate::gate::{FlowMode, Verdict};
+use crate::protect::{Change, Compared};
 use crate::sidecar::SandboxLabels;
-use crate::tool::ToolOutput;
+use crate::store::{EventSeverity, PolicyDecision, PolicyEvent, Row};
+use crate::tool::{Effect, ToolOutput};
 
 /// Adds what came of a command to a result.
 pub(super) fn describe(captured: Captured, result: &mut Map<String, Value>) {
-    let Captured { stdout, stderr, exit, labels } = captured;
+    let Captured { stdout, stderr, exit, labels, compared: _ } = captured;
     describe_stream(Stream::Stdout, stdout, result);
     describe_stream(Stream::Stderr, stderr, result);
     result.insert("exitCode".to_owned(), exit.exit_code.into());
@@ -18,6 +25,71 @@ pub(super) fn describe(captured: Captured, result: &mut Map<String, Value>) {
         result.insert("cfc".to_owned(), labels.record());
     }
 }
+
+/// Adds what a command has done to paths that it may not change: to what the model reads, and to what is on record.
+pub(super) fn protect(found: Protected<'_>, output: &mut ToolOutput) {
+    let Protected { tool, compared, label, mode } = found;
+    if compared.incomplete
+        && let Value::Object(record) = &mut output.record
+    {
+        record.insert("protectedIncomplete".to_owned(), true.into());
+    }
+    if compared.changes.is_empty() {
+        return;
+    }
+    let enforced = mode.act() == Act::Deny;
+    let told = flow::of_changes(tool, compared, enforced);
+    if let (true, Value::Object(record)) = (enforced, &mut output.record) {
+        record.insert("protected".to_owned(), told.clone());
+    }
+    let violation = |change: &Change| Violation {
+        part: Part::Path(change.path.clone()),
+        bound: Bound { readers: None, integrity: change.needs.integrity() },
+        label: label.clone(),
+        missed: Missed::Trust,
+    };
+    let violations = compared.changes.iter().take(MOST_NAMED).map(violation).collect();
+    output.rows.push(Row::Decision(Box::new(PolicyDecision {
+        // Whoever made the call knows its name.
+        tool_call_id: String::new(),
+        tool_id: tool.to_owned(),
+        effect_class: Some(Effect::SideEffect),
+        cfc_enforcement_mode: mode,
+        decision: if enforced { Verdict::Denied } else { Verdict::Warned },
+        reason_codes: vec![PROTECTED.to_owned()],
+        detail: told.get("detail").and_then(Value::as_str).map(str::to_owned),
+        tool_input_summary: None,
+        subagent_profile: None,
+        flow: Some(FlowRecord {
+            context: LabelId::BOTTOM,
+            violations,
+            grants: Vec::new(),
+            handles: BTreeMap::new(),
+        }),
+    })));
+    output.rows.push(Row::PolicyEvent(Box::new(PolicyEvent {
+        severity: if enforced { EventSeverity::Denied } else { EventSeverity::Warning },
+        mode,
+        tool_id: tool.to_owned(),
+        tool_call_id: None,
+        detail: format!("{tool} changed {} protected paths: {PROTECTED}", compared.changes.len()),
+        tool_input_summary: None,
+        observation_denied: Some(told).filter(|_| enforced),
+    })));
+}
+
+/// What a command has done to paths that it may not change.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Protected<'a> {
+    pub(super) tool: &'static str,
+    pub(super) compared: &'a Compared,
+    /// What decided the call.
+    pub(super) label: &'a Label,
+    pub(super) mode: FlowMode,
+}
+
+/// How many paths are named one by one in a decision.
+const MOST_NAMED: usize = 64;
 
 /// The result as a runtime has labelled it; as it is when none has.
 pub(super) fn mediate(labels: Option<&SandboxLabels>, output: ToolOutput) -> ToolOutput {
@@ -45,7 +117,9 @@ fn released(labels: &SandboxLabels, result: &Map<String, Value>) -> Value {
         shown.insert(channel.to_owned(), denial);
     }
     if labels.withholds(labels.exit_code).is_some() {
-        shown.retain(|key, _| !["timedOut", "signal", "limitsReached", "denied"].contains(&key.as_str()));
+        let made_of_it =
+            ["timedOut", "signal", "limitsReached", "denied", "protected", "protectedIncomplete"];
+        shown.retain(|key, _| !made_of_it.contains(&key.as_str()));
     }
     shown.insert("cfc".to_owned(), labels.shown());
     Value::Object(shown)

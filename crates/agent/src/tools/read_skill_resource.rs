@@ -72,6 +72,7 @@ impl ReadSkillResource {
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
+            withheld: false,
             label: self.skills.label(text("skill"), Some(text("path"))),
             images: Vec::new(),
             failure,

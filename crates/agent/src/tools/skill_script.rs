@@ -9,7 +9,7 @@ use fullsend_flow::{Deed, Label};
 use fullsend_sandbox::{ByteString, ExecRequest, SandboxError};
 use serde_json::{Map, Value, json};
 
-use super::outcome;
+use super::outcome::{self, Protected};
 use crate::execution::{Capture, CaptureLimits, Captured, Execution, Spill, Whereabouts};
 use crate::sidecar::{Invocation, Operation};
 use crate::sources::Sources;
@@ -121,10 +121,16 @@ impl SkillScript {
         let label = self.sources.command(&context.label.join(&prepared.label));
         self.sources.will_run(&label);
         match self.execute(&context, &call, &prepared, &start).await {
-            Ok(captured) => {
-                let labels = captured.labels.clone();
+            Ok(mut captured) => {
+                let (labels, compared) = (captured.labels.clone(), std::mem::take(&mut captured.compared));
                 let output = executed(&context, &call, &prepared, &start, captured);
-                let output = ToolOutput { label, ..output };
+                let mut output = ToolOutput { label, ..output };
+                let mode = self.execution.protection_mode();
+                let tool = self.spec.name;
+                outcome::protect(
+                    Protected { tool, compared: &compared, label: context.label, mode },
+                    &mut output,
+                );
                 Ok(outcome::mediate(labels.as_ref(), output))
             }
             Err(ToolFault::Sandbox(SandboxError::NotPrepared(message))) => {
@@ -297,6 +303,7 @@ fn output(
     ToolOutput {
         record: Value::Object(record),
         model_view: None,
+        withheld: false,
         label: context.label.clone(),
         images: Vec::new(),
         failure,

@@ -130,6 +130,7 @@ fn output(record: Value, line: &str, failure: Option<(&str, String)>) -> ToolOut
     ToolOutput {
         record,
         model_view: None,
+        withheld: false,
         label: fullsend_flow::Label::bottom(),
         images: Vec::new(),
         failure: failure.map(|(kind, detail)| ToolFailure { kind: kind.to_owned(), detail, exit_code: None }),

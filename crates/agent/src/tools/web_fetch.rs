@@ -1,7 +1,8 @@
 //! `web_fetch`: a page of the public web as text.
 
 mod charset;
-mod html;
+pub mod html;
+mod redirects;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,11 +16,13 @@ use fullsend_origin::Sha256Digest;
 use serde_json::{Map, Value, json};
 
 use crate::execution::Spill;
+use crate::gate::FlowMode;
 use crate::sources::Sources;
 use crate::tool::{
     Effect, Pending, Shown, Sink, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput, ToolSpec,
 };
 use html::Extract;
+use redirects::Redirects;
 
 /// What is asked for.
 const ACCEPT: &str = "text/html,application/xhtml+xml,text/plain,application/json;q=0.9,*/*;q=0.1";
@@ -37,12 +40,15 @@ pub struct WebFetch {
     spill: Arc<dyn Spill>,
     clock: Arc<dyn Clock>,
     sources: Arc<Sources>,
+    redirects: Redirects,
 }
 
 impl WebFetch {
-    /// Fetches what `visitor` may visit; bodies are kept by `spill`, and `sources` know what hosts are trusted.
-    pub fn new(visitor: Visitor, spill: Arc<dyn Spill>, sources: Arc<Sources>) -> Self {
-        Self { spec: spec(), visitor, spill, clock: Arc::new(SystemClock), sources }
+    /// Fetches what `visitor` may visit; bodies are kept by `spill`, and `sources` know what hosts are trusted. Where pages
+    /// redirect to is judged by the policy of `sources`, as strictly as the mode says.
+    pub fn new(visitor: Visitor, spill: Arc<dyn Spill>, sources: Arc<Sources>, mode: FlowMode) -> Self {
+        let redirects = Redirects::new(sources.policy(), mode);
+        Self { spec: spec(), visitor, spill, clock: Arc::new(SystemClock), sources, redirects }
     }
 
     async fn run(&self, context: ToolCallContext<'_>) -> Result<ToolOutput, ToolFault> {
@@ -57,10 +63,12 @@ impl WebFetch {
             timeout: Duration::from_millis(number("timeoutMs", MILLISECONDS)),
         };
         let most = usize::try_from(number("maxTextChars", CHARACTERS)).unwrap_or(usize::MAX);
-        match self.visitor.get(&visit).await {
-            Ok(page) => self.fetched(&context, &page, most),
-            Err(error) => Ok(self.failed(&context, visit.url, &error)),
-        }
+        let judged = self.redirects.judge(&context, visit.url, self.clock.now());
+        let output = match self.visitor.get(&visit, |next| judged.may_follow(next)).await {
+            Ok(page) => self.fetched(&context, &page, most)?,
+            Err(error) => self.failed(&context, visit.url, &error),
+        };
+        Ok(ToolOutput { rows: judged.into_rows(), ..output })
     }
 
     fn fetched(
@@ -178,6 +186,7 @@ impl WebFetch {
         ToolOutput {
             record: Value::Object(record),
             model_view: None,
+            withheld: false,
             label,
             images: Vec::new(),
             failure,

@@ -29,6 +29,10 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    pub(crate) fn new(device: u64, inode: u64) -> Self {
+        Self { device, inode }
+    }
+
     pub(crate) fn of(stat: &Stat) -> Self {
         Self { device: stat.st_dev, inode: stat.st_ino }
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fullsend_agent::execution::{Execution, Whereabouts as _};
+use fullsend_agent::execution::{Execution, Guards, Whereabouts as _};
 use fullsend_agent::gate::{FlowMode, PromptRole};
 use fullsend_agent::sidecar::{
     ChannelPolicy, ContainerId, Invocation, Operation, RunFacts, SandboxLabels, Sidecars,
@@ -202,6 +202,7 @@ fn what_a_runtime_may_say() {
         (tainted(json!({"confidentiality": ["did:key:alice"]})), Opaque, "runsc_cfc_result"),
         (tainted(json!({"confidentiality": [{"anyOf": []}]})), Opaque, "runsc_cfc_result"),
         (tainted(json!({"confidentiality": "did:key:alice"})), Opaque, "runsc_cfc_result"),
+        (tainted(json!({"confidentiality": ["cfc:label-read-failed"]})), Opaque, "runsc_cfc_result"),
         (tainted(json!({"confidentiality": [], "other": ["x"]})), Opaque, "runsc_cfc_result"),
         (result(json!({"string": " {} "})), Observed, "runsc_cfc_result"),
         (result(json!({"string": ""})), Observed, "runsc_cfc_result"),
@@ -266,6 +267,19 @@ fn what_the_model_has_seen_already_hides_nothing() {
         let beside = Beside::new(FlowMode::EnforceExplicit, true);
         let written = tainted(json!({ "confidentiality": confidentiality }));
         assert_eq!(beside.after(&written, &label).unwrap().stdout, policy, "{confidentiality}");
+    }
+}
+
+#[test]
+fn a_label_that_could_not_be_read_lets_nobody_in() {
+    let failed = "cfc:label-read-failed";
+    let named = Label { confidentiality: Confidentiality::only(Atom::named(failed)), ..Label::untrusted() };
+    for clause in [json!(failed), json!({"anyOf": [failed]}), json!({"anyOf": ["did:key:alice", failed]})] {
+        let beside = Beside::new(FlowMode::EnforceExplicit, false);
+        let labels = beside.after(&tainted(json!({"confidentiality": [clause]})), &named).unwrap();
+        assert_eq!(labels.stdout, ChannelPolicy::Opaque, "{clause}");
+        let nobody = Confidentiality::all_of([Clause::default()]);
+        assert_eq!(labels.label.confidentiality, nobody, "{clause}");
     }
 }
 
@@ -364,7 +378,7 @@ fn what_a_runtime_withholds_is_not_shown() {
             Arc::clone(&room.backend),
             room.plan.clone(),
             Some((Arc::clone(&room.sources), room.artifacts.clone())),
-            Some(Arc::clone(&sidecars)),
+            Guards { sidecars: Some(Arc::clone(&sidecars)), protection: None },
         );
         let (place, spill) = (Arc::clone(&room.place), Arc::clone(&room.spill));
         let bash =

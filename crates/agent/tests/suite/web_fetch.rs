@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use fullsend_agent::gate::FlowMode;
 use fullsend_agent::tools::WebFetch;
 use fullsend_agent::{Tool as _, ToolCallContext, ToolOutput};
 use fullsend_fetch::get::ExtraRoots;
@@ -32,7 +33,8 @@ impl World {
         let rules = VisitRules { plain_http, extra_roots, ..VisitRules::default() };
         let spill = Arc::new(Files::new(bodies.path().to_owned()));
         let sources = Arc::clone(&Desk::new().sources);
-        Self { tool: WebFetch::new(Visitor::new(rules).unwrap(), spill, sources), bodies }
+        let mode = FlowMode::EnforceExplicit;
+        Self { tool: WebFetch::new(Visitor::new(rules).unwrap(), spill, sources, mode), bodies }
     }
 
     fn call(&self, input: Value) -> ToolOutput {
@@ -40,7 +42,7 @@ impl World {
         let output_id = format!("run-1:web_fetch:{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let label = Label::bottom();
         let input = input.as_object().unwrap();
-        let context = ToolCallContext { output_id: &output_id, input, label: &label };
+        let context = ToolCallContext { call_id: "call", output_id: &output_id, input, label: &label };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(self.tool.call(context)).unwrap()
     }

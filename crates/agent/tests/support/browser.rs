@@ -29,8 +29,12 @@ impl Driver {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let output_id = format!("run-1:browser:{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let label = Label::bottom();
-        let context =
-            ToolCallContext { output_id: &output_id, input: input.as_object().unwrap(), label: &label };
+        let context = ToolCallContext {
+            call_id: "call",
+            output_id: &output_id,
+            input: input.as_object().unwrap(),
+            label: &label,
+        };
         let output = self.runtime.block_on(self.tool.as_ref().unwrap().call(context)).unwrap();
         assert_eq!(output.record["outputId"], output_id.as_str());
         assert_eq!(output.label, Label::untrusted(), "pages are nobody's word");

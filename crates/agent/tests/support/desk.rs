@@ -119,7 +119,7 @@ impl Desk {
         };
         assert_eq!(tool.spec().name, name);
         let input = input.as_object().unwrap();
-        let context = ToolCallContext { output_id: "run:tool:1", input, label };
+        let context = ToolCallContext { call_id: "call", output_id: "run:tool:1", input, label };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(tool.call(context))
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use fullsend_agent::execution::{Execution, SessionPlan, Spill, Whereabouts};
+use fullsend_agent::execution::{Execution, Guards, SessionPlan, Spill, Whereabouts};
 use fullsend_agent::sources::Sources;
 use fullsend_agent::tools::{Bash, BashLimits};
 use fullsend_agent::workspace::{Access, Workspace, WorkspacePlan};
@@ -113,8 +113,12 @@ impl Room {
         });
         let sources = Arc::new(Sources::new(Arc::new(Policy::default()), Arc::new(opened.unwrap())));
         let covered = Arc::clone(&sources);
-        let execution =
-            Execution::covering(Arc::clone(&backend), plan.clone(), Some((covered, artifacts.clone())), None);
+        let execution = Execution::covering(
+            Arc::clone(&backend),
+            plan.clone(),
+            Some((covered, artifacts.clone())),
+            Guards::default(),
+        );
         let place = Arc::new(Directories::new(&plan));
         let spill = Arc::new(Files(artifacts.clone()));
         let bash = Bash::new(
@@ -153,7 +157,7 @@ impl Room {
     pub(crate) async fn call_of(&self, tool: &dyn Tool, input: Value, label: &Label) -> ToolOutput {
         let output_id = self.next_output(tool.spec().name);
         let input: &Map<String, Value> = input.as_object().unwrap();
-        let context = ToolCallContext { output_id: &output_id, input, label };
+        let context = ToolCallContext { call_id: "call", output_id: &output_id, input, label };
         tool.call(context).await.unwrap()
     }
 

@@ -367,7 +367,7 @@ impl PropTool {
         let execution = json!({"argv": ["sh", context.input]}).as_object().unwrap().clone();
         let rows = if self.kind == Prop::Bash { vec![Row::SkillExecuted { execution }] } else { Vec::new() };
         let shown = Shown { line: format!("{:?}", context.input), diff: None };
-        ToolOutput { record, model_view: None, label, images, failure, shown, rows }
+        ToolOutput { record, model_view: None, withheld: false, label, images, failure, shown, rows }
     }
 
     fn picture(&self) -> AttachedImage {

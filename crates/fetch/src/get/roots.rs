@@ -1,13 +1,13 @@
 //! Whose certificates count.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustls::client::Resumption;
 use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
 use super::{ExtraRoots, RulesError};
 
@@ -24,19 +24,41 @@ const BUNDLES: [&str; 5] = [
 ];
 
 /// The TLS configuration of one client. Nothing is shared with others, not even sessions.
-pub(crate) fn tls_config(extra: &[ExtraRoots]) -> Result<Arc<ClientConfig>, RulesError> {
-    let mut roots = system_roots();
-    for source in extra {
-        add_extra(&mut roots, source)?;
+///
+/// The authorities of the system are read when the first server has to be proved: most commands ask none, and reading all of
+/// them takes longer than everything else that such a command does.
+#[derive(Debug)]
+pub(crate) struct Tls {
+    builder: ConfigBuilder<ClientConfig, WantsVerifier>,
+    /// The authorities that the caller named.
+    extra: RootCertStore,
+    config: OnceLock<Arc<ClientConfig>>,
+}
+
+impl Tls {
+    /// Trusts the authorities of the system and `extra`, which must be usable.
+    pub(crate) fn new(extra: &[ExtraRoots]) -> Result<Self, RulesError> {
+        let mut roots = RootCertStore::empty();
+        for source in extra {
+            add_extra(&mut roots, source)?;
+        }
+        let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(RulesError::Tls)?;
+        Ok(Self { builder, extra: roots, config: OnceLock::new() })
     }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(RulesError::Tls)?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    config.resumption = Resumption::disabled();
-    Ok(Arc::new(config))
+
+    /// The configuration. Reads certificate files the first time, so it may block briefly then.
+    pub(crate) fn config(&self) -> &Arc<ClientConfig> {
+        self.config.get_or_init(|| {
+            let mut roots = system_roots();
+            roots.extend(self.extra.roots.iter().cloned());
+            let mut config = self.builder.clone().with_root_certificates(roots).with_no_client_auth();
+            config.alpn_protocols = vec![b"http/1.1".to_vec()];
+            config.resumption = Resumption::disabled();
+            Arc::new(config)
+        })
+    }
 }
 
 /// The authorities of the system, or the ones that browsers trust where the system has none, as in small containers.
@@ -72,15 +94,15 @@ fn add_extra(roots: &mut RootCertStore, source: &ExtraRoots) -> Result<(), Rules
 
 #[cfg(test)]
 mod tests {
-    use super::{ExtraRoots, tls_config};
+    use super::{ExtraRoots, Tls};
 
     #[test]
     fn extra_roots_must_be_certificates() {
         for text in ["", "no pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
-            let error = tls_config(&[ExtraRoots::Pem(text.into())]).unwrap_err();
+            let error = Tls::new(&[ExtraRoots::Pem(text.into())]).unwrap_err();
             assert_eq!(error.code(), "fetch-roots", "{text}");
         }
-        let error = tls_config(&[ExtraRoots::File("/does/not/exist".into())]).unwrap_err();
+        let error = Tls::new(&[ExtraRoots::File("/does/not/exist".into())]).unwrap_err();
         assert_eq!(error.code(), "fetch-roots-file");
     }
 

@@ -13,7 +13,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::time::{Instant, timeout_at};
 
@@ -57,7 +56,7 @@ pub struct VisitRules {
 pub struct Visitor {
     plain_http: PlainHttp,
     rules: FetchRules,
-    tls: Arc<ClientConfig>,
+    tls: Arc<roots::Tls>,
     resolver: Arc<dyn Resolve>,
 }
 
@@ -115,13 +114,18 @@ impl Visitor {
     /// A visitor with a resolver of its own.
     pub fn with_resolver(rules: VisitRules, resolver: Arc<dyn Resolve>) -> Result<Self, RulesError> {
         let VisitRules { plain_http, private_hosts, extra_roots } = rules;
-        let tls = roots::tls_config(&extra_roots)?;
+        let tls = Arc::new(roots::Tls::new(&extra_roots)?);
         let rules = FetchRules { private_hosts, extra_roots, ..FetchRules::new(Vec::new()) };
         Ok(Self { plain_http, rules, tls, resolver })
     }
 
-    /// Gets a page.
-    pub async fn get(&self, visit: &Visit<'_>) -> Result<Page, VisitError> {
+    /// Gets a page. A redirect is followed only where `may_follow` says so: what may be sent to one host may not be another's
+    /// to see.
+    pub async fn get(
+        &self,
+        visit: &Visit<'_>,
+        may_follow: impl Fn(&PageUrl) -> bool,
+    ) -> Result<Page, VisitError> {
         let start = PageUrl::parse(visit.url)?;
         let deadline = after(visit.timeout);
         let mut at = start.clone();
@@ -132,6 +136,10 @@ impl Visitor {
                 return page(start, at, redirects, answer);
             };
             let location = self.follow(&at, &location)?;
+            if !may_follow(&location) {
+                let reason = format!("it redirects to `{}`, where this request may not go", location.host());
+                return Err(VisitError::Blocked { at, reason });
+            }
             if redirects.len() == MAX_REDIRECTS {
                 return Err(VisitError::TooManyRedirects { at, limit: MAX_REDIRECTS });
             }
@@ -164,7 +172,7 @@ impl Visitor {
                 })?,
             };
             let addresses = admit::pin_addresses(&target, &found, &self.rules)?;
-            let tls = at.is_encrypted().then_some(&self.tls);
+            let tls = at.is_encrypted().then(|| self.tls.config());
             let stream = exchange::connect(&target, &addresses, &self.rules, tls).await?;
             exchange::exchange(&target, stream, at, visit).await
         });

@@ -1,6 +1,6 @@
 //! The laws that everything above relies on.
 
-use fullsend_flow::{Atom, Clause, Confidentiality, Integrity, Label, LabelTable};
+use fullsend_flow::{Atom, Bound, Clause, Confidentiality, Integrity, Label, LabelTable, Missed};
 use proptest::prelude::*;
 
 fn atoms() -> impl Strategy<Value = Vec<Atom>> {
@@ -90,4 +90,62 @@ fn atoms_are_the_same_whatever_the_order_of_their_keys() {
     assert_eq!(read(r#"{"type":"User","id":{"b":1,"a":2}}"#), read(r#"{"id":{"a":2,"b":1},"type":"User"}"#));
     assert_ne!(read(r#"["a","b"]"#), read(r#"["b","a"]"#));
     assert_eq!(Atom::named("alice").to_string(), "alice");
+}
+
+/// Who may see something: clauses of alternatives, like `A|B C`.
+fn readers(text: &str) -> Confidentiality {
+    let clause = |clause: &str| Clause::any_of(clause.split('|').map(Atom::named));
+    Confidentiality::all_of(text.split_whitespace().map(clause))
+}
+
+fn seen_by(text: &str) -> Label {
+    Label { confidentiality: readers(text), integrity: Integrity::none() }
+}
+
+#[test]
+fn clauses_are_neither_merged_nor_absorbed_nor_widened() {
+    for (left, right, joined) in [
+        ("A|B", "C", "A|B C"),
+        ("A|B", "B|C", "A|B B|C"),
+        ("A", "A|B", "A A|B"),
+        ("A|A", "A", "A"),
+        ("B|A", "A|B", "A|B"),
+        ("", "A", "A"),
+    ] {
+        assert_eq!(seen_by(left).join(&seen_by(right)), seen_by(joined), "{left} with {right}");
+    }
+}
+
+#[test]
+fn a_bound_admits_what_all_whom_it_names_may_see() {
+    let everybody = Bound { readers: None, integrity: Integrity::none() };
+    assert_eq!(everybody.missed_by(&seen_by("A B")), None);
+    for (label, bound, admitted) in [
+        ("", "", true),
+        ("A", "", false),
+        ("A", "A", true),
+        ("A B", "A|B", false),
+        ("A", "A|B", false),
+        ("A|B|C", "A|B", true),
+        ("A|C", "A|B", false),
+        ("A|B", "A", true),
+        ("A B", "A B C", true),
+    ] {
+        let bound = Bound { readers: Some(readers(bound)), integrity: Integrity::none() };
+        let missed = bound.missed_by(&seen_by(label));
+        assert_eq!(missed, (!admitted).then_some(Missed::Readers), "{label} to {bound:?}");
+    }
+    let nobody =
+        Label { confidentiality: Confidentiality::all_of([Clause::default()]), integrity: Integrity::none() };
+    let named = Bound { readers: Some(readers("A B A|B")), integrity: Integrity::none() };
+    assert_eq!(named.missed_by(&nobody), Some(Missed::Readers), "whoever is named");
+}
+
+#[test]
+fn two_bounds_admit_what_each_admits() {
+    let bound = |text: &str| Bound { readers: Some(readers(text)), integrity: Integrity::none() };
+    for (label, admitted) in [("B", true), ("A", false), ("C", false), ("A|C", true), ("", true)] {
+        let passes = |ceiling: &str| bound(ceiling).missed_by(&seen_by(label)).is_none();
+        assert_eq!(passes("A B") && passes("B C"), admitted, "{label}");
+    }
 }

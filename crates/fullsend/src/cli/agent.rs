@@ -130,6 +130,9 @@ pub(crate) struct PermissionArgs {
     /// A file with rules of information flow; `fullsend harness schema --kind flow-policy` describes it
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) flow_policy: Option<PathBuf>,
+    /// A file with tokens that you have planted, one per line: results that hold one are hidden from the model and sent nowhere
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) canary_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Default, Args)]

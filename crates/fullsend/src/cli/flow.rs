@@ -8,10 +8,10 @@ use super::ShowFormat;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FlowCommand {
-    /// Say why calls of a run were denied, or which exception allowed them
+    /// Say why calls of a run were denied, which exception allowed them, and what was hidden from the model
     ///
     /// Names the part of the call that is not what it must be, what in the conversation made it so, and an exception for
-    /// the policy that would allow this call once.
+    /// the policy that would allow this call once. Of a result that was hidden it names the handle and the label.
     Explain(FlowExplainArgs),
 }
 

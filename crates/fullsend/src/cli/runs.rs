@@ -20,7 +20,7 @@ pub(crate) enum RunsCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsPlaceArgs {
-    /// Where run directories are [default: `fullsend` in the directory for temporary files]
+    /// Where run directories are [default: `fullsend/runs` in the directory for state]
     #[arg(long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
     /// How to print it

@@ -1,5 +1,6 @@
 //! `fullsend exec` and `fullsend resume`: the built-in agent.
 
+mod canary;
 mod capabilities;
 mod decided;
 mod display;

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use anyhow::{Result, bail};
-use fullsend_agent::explain::{Explanation, Objection, explain};
+use fullsend_agent::explain::{Explanation, HiddenResult, Objection, explain};
 use fullsend_flow::{Label, Missed, Part, Trust, Verdict};
 use fullsend_yaml::printable;
-use serde_json::json;
 
 use crate::cli::{FlowCommand, FlowExplainArgs, ShowFormat};
 use crate::exit::Exit;
@@ -23,20 +22,23 @@ pub(super) fn run(command: FlowCommand, output: &mut Output) -> Result<Exit> {
 
 fn explain_run(args: &FlowExplainArgs, output: &mut Output) -> Result<Exit> {
     let found = explain(&args.run, args.call.as_deref())?;
-    if let (Some(call), true) = (&args.call, found.is_empty()) {
+    if let (Some(call), true) = (&args.call, found.decisions.is_empty()) {
         bail!(Advice::new(
             format!("no decision about a call `{}` is on record", safe(call)),
             "leave the call out to see all that were not simply allowed"
         ));
     }
     match args.format {
-        ShowFormat::Json => output.json(&json!({"decisions": found}))?,
+        ShowFormat::Json => output.json(&serde_json::to_value(&found)?)?,
         ShowFormat::Text => {
-            for one in &found {
+            for one in &found.decisions {
                 output.text(&text(one)?)?;
             }
-            if found.is_empty() {
+            if found.decisions.is_empty() {
                 output.note("every call was simply allowed");
+            }
+            for one in &found.hidden {
+                output.text(&hidden(one))?;
             }
         }
     }
@@ -62,7 +64,29 @@ fn text(one: &Explanation) -> Result<String> {
         let _ = writeln!(text, "  to allow this call once, add to `grants` of the flow policy:");
         let _ = writeln!(text, "    - {}", safe(&serde_json::to_string(grant)?));
     }
+    if let Some(rule) = &one.would_lift {
+        let _ = writeln!(text, "  to let such calls change this, add to `sinks` of the flow policy:");
+        let _ = writeln!(text, "    - {}", safe(&serde_json::to_string(rule)?));
+    }
     Ok(text)
+}
+
+/// Says what the model did not get to see of a call that was made, and what would change that.
+fn hidden(one: &HiddenResult) -> String {
+    let (tool, call) = (safe(&one.tool), safe(&one.tool_call_id));
+    let mut text = format!("{tool} ({call}): the result is hidden from the model [{}]\n", safe(&one.reason));
+    let _ = writeln!(text, "  handle `{}`: {}", safe(&one.handle), described(&one.label));
+    let why = match one.reason.as_str() {
+        "flow_observation_readers" => "it is for others than those of `clearance.readers` of the policy",
+        "flow_observation_trust" => "it is less trusted than `clearance.trust` of the policy asks for",
+        "flow_child_return" => "the subagent would tell more than `child_bits` of the policy allows",
+        _ => "it is for others than those of `clearance.readers` of the policy, or it is not trusted enough",
+    };
+    let _ = writeln!(text, "  because {why}");
+    if one.inspected_bytes > 0 {
+        let _ = writeln!(text, "  the model asked for it, and has seen {} bytes", one.inspected_bytes);
+    }
+    text
 }
 
 fn objected(objection: &Objection) -> String {
@@ -70,6 +94,7 @@ fn objected(objection: &Objection) -> String {
         Part::Control => "the decision to call it".to_owned(),
         Part::Argument(name) => format!("the argument `{}`", safe(name)),
         Part::Inputs => "what it can read".to_owned(),
+        Part::Path(path) => format!("the change of `{}`", safe(path)),
     };
     let mut text = String::new();
     if objection.missed != Missed::Readers {

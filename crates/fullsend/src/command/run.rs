@@ -28,6 +28,8 @@ use crate::output::{Advice, Output};
 pub(super) fn run(args: &RunArgs, output: &mut Output) -> Result<Exit> {
     let directory = DirectoryArgs { fullsend_dir: Some(directory(args)?) };
     let session = Session::open(&directory, &args.network, output)?;
+    // Before anything that is named after it is looked for.
+    session.harness(&args.agent)?;
     let environment = variables(&args.env_file)?;
     let runtime = runtime::choose(args, &session, &environment)?;
     let (canceller, cancel) = cancellation();

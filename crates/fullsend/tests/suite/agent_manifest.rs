@@ -305,3 +305,48 @@ fn evidence_about_the_first_prompt_is_none_about_the_next() {
     assert_eq!(resumed["settings"]["promptRole"], "quote");
     assert_eq!(document(&run, "run-report.json")["policyEvents"][0]["toolId"], "prompt");
 }
+
+#[test]
+fn what_needs_a_command_is_not_done_without_one() {
+    let write = json!({"tool": "write_file", "args": {"path": "a.txt", "content": "nope"}});
+    let delegate = json!({"tool": "delegate_task", "args": {"goal": "nope"}});
+    let read = json!({"tool": "read_file", "args": {"path": "a.txt", "maxBytes": 512}});
+    for (mode, call, tool) in [
+        ("enforce-explicit", &write, "write_file"),
+        ("enforce-explicit", &delegate, "delegate_task"),
+        ("enforce-strict", &read, "read_file"),
+    ] {
+        let place = AgentPlace::new(&json!({"turns": [{"calls": [call]}, {"say": "Done."}]}));
+        let ran = finish(place.exec(&["--prompt-slot-role", "context", "--cfc-enforcement-mode", mode]));
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let run = place.run();
+        let report = document(&run, "run-report.json");
+        assert_eq!(report["primaryFailure"]["kind"], "tool_not_allowed", "{tool}");
+        assert_eq!(report["toolOutputs"], json!([]), "{tool}");
+        let (event, decision) = (&report["policyEvents"][0], &report["policyDecisions"][0]);
+        for record in [event, decision] {
+            assert_eq!((&record["toolId"], &record["promptSlot"]["role"]), (&json!(tool), &json!("context")));
+        }
+        assert_eq!(decision["decision"], "denied", "{decision}");
+        let state = document(&run, "run-state.json");
+        assert_eq!(state["promptSlotBinding"], event["promptSlot"]);
+        let summary = &decision["toolInputSummary"];
+        match tool {
+            "write_file" => {
+                let digest = "sha256:ca3704aa0b06f5954c79ee837faa152d84d6b2d42838f0637a15eda8337dbdce";
+                assert_eq!(
+                    (&summary["contentBytes"], &summary["contentDigest"]),
+                    (&json!(4), &json!(digest))
+                );
+            }
+            "read_file" => {
+                assert_eq!((&summary["path"], &summary["maxBytes"]), (&json!("a.txt"), &json!(512)))
+            }
+            _ => assert_eq!(summary["goalBytes"], 4),
+        }
+        for record in [&report, &state, &document(&run, "policy-trace.json")] {
+            assert!(!record.to_string().contains("nope"), "{tool}");
+        }
+        assert_eq!((place.runs().len(), place.workspace().join("a.txt").exists()), (1, false), "{tool}");
+    }
+}

@@ -88,6 +88,9 @@ fn a_runtime_is_told_before_the_container_starts() {
     assert_eq!(seen["type"], "fullsend.cfc-invocation-context");
     assert_eq!(seen["promptSlot"]["role"], "direct-command");
     assert!(!seen.to_string().contains("secret-word"), "{seen}");
+    for record in ["run-state.json", "policy-trace.json"] {
+        assert_eq!(document(&place.run(), record)["cfcInvocationContexts"], json!([seen]), "{record}");
+    }
     assert!(is_empty(&place.beside("engine/in")), "what is of no use any more is removed");
     let snapshot = document(&place.run(), "policy-snapshot.json");
     assert_eq!(snapshot["substrate"]["sandbox"]["invocationContextTransport"], "sidecar");

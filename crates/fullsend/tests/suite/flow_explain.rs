@@ -103,3 +103,45 @@ fn what_is_wrong_with_a_policy_is_said_before_anything_runs() {
         assert!(!place.workspace().join(".fullsend-artifacts").exists(), "{policy}");
     }
 }
+
+#[test]
+fn what_was_hidden_is_listed_with_its_handle_and_its_label() {
+    let place = AgentPlace::new(&json!({"turns": [
+        call("read_file", json!({"path": ".env"})),
+        call("read_file", json!({"path": "hr/pay.txt"})),
+        {"say": "Done."},
+        call("inspect", json!({"handle": "HANDLE"})),
+        {"say": "Done."},
+    ]}));
+    fs::create_dir(place.workspace().join("hr")).unwrap();
+    fs::write(place.workspace().join(".env"), "KEY=topsecret").unwrap();
+    fs::write(place.workspace().join("hr/pay.txt"), "salary 1").unwrap();
+    let policy = "sources: [{paths: ['hr/**'], readers: [hr]}]\ninspect: {readers: [hr]}\n";
+    assert_eq!(exec(&place, policy).code, Some(0));
+    let run = place.run();
+    let handle = |number: usize| format!("{}:read_file:{number}", run.file_name().unwrap().to_str().unwrap());
+    let script = place.beside("model.yaml");
+    let text = fs::read_to_string(&script).unwrap().replace("HANDLE", &handle(2));
+    fs::write(&script, text).unwrap();
+    let ran = finish(place.resume(&run, &["--prompt", "Look."]));
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+
+    let told = finish(place.command(&["flow", "explain", run.to_str().unwrap()])).stdout;
+    for part in [
+        "read_file (replay_0_0): the result is hidden from the model [flow_observation_readers]\n",
+        &format!("  handle `{}`: trust `workspace`, for `credential`\n", handle(1)),
+        &format!("  handle `{}`: trust `workspace`, for `hr`\n", handle(2)),
+        "  because it is for others than those of `clearance.readers` of the policy\n",
+        "  the model asked for it, and has seen 8 bytes\n",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains("topsecret") && !told.contains("salary"), "{told}");
+    let ask = ["flow", "explain", run.to_str().unwrap(), "replay_1_0", "--format", "json"];
+    let one: Value = serde_json::from_str(&finish(place.command(&ask)).stdout).unwrap();
+    assert_eq!(one["hidden"].as_array().unwrap().len(), 1, "{one}");
+    assert_eq!(
+        (&one["hidden"][0]["handle"], &one["hidden"][0]["inspectedBytes"]),
+        (&json!(handle(2)), &json!(8))
+    );
+}

@@ -153,6 +153,21 @@ impl Answer {
     }
 }
 
+/// What a gateway has said, from the bytes of its answer however they are cut; nothing where they are no answer. `listener`
+/// hears the pieces as they come.
+pub fn read_answer<'a>(
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    conversation: &Conversation,
+    listener: &mut (dyn FnMut(Progress<'_>) + Send),
+) -> Option<(AssistantMessage, FinishReason, Usage)> {
+    let mut answer = Answer::default();
+    for piece in pieces {
+        answer.feed(piece, listener).ok()?;
+    }
+    answer.end(listener).ok()?;
+    Some(answer.finish(conversation))
+}
+
 impl Said {
     /// Takes the data of one event.
     fn event(&mut self, data: &[u8], listener: &mut Listener<'_>) -> Result<(), Unusable> {

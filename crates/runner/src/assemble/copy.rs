@@ -52,6 +52,9 @@ pub enum CopyError {
         /// Relative to the directory.
         path: PathBuf,
     },
+    /// Nobody waits for it any more.
+    #[error("the copy was ended")]
+    Ended,
 }
 
 /// Copies everything in `from` into the directory `to`, which exists and is empty.
@@ -60,6 +63,16 @@ pub enum CopyError {
 /// also elsewhere. Pipes, sockets and devices are left out with a warning. Contents share storage with the original where
 /// the file system can do that.
 pub fn copy_tree(from: &Path, to: &Path, left_out: &[&Path]) -> Result<Copied, CopyError> {
+    copy_unless(from, to, left_out, &|| false)
+}
+
+/// As [`copy_tree`], until `is_over` says so; it is asked before each entry.
+pub(super) fn copy_unless(
+    from: &Path,
+    to: &Path,
+    left_out: &[&Path],
+    is_over: &dyn Fn() -> bool,
+) -> Result<Copied, CopyError> {
     let failed = |source| CopyError::Io { path: PathBuf::from("."), source };
     let open = |path: &Path| -> io::Result<OwnedFd> {
         // Whoever names a directory by a link means what it leads to.
@@ -74,26 +87,31 @@ pub fn copy_tree(from: &Path, to: &Path, left_out: &[&Path]) -> Result<Copied, C
         left_out: left_out.map(|status| identity(&status)).collect(),
         can_share: true,
         path: PathBuf::new(),
+        is_over,
     };
     copy.directory(&source, &target, 0)?;
     Ok(copy.done)
 }
 
-struct Copy {
+struct Copy<'a> {
     done: Copied,
     left_out: Vec<(u64, u64)>,
     /// Until the file system says that it cannot.
     can_share: bool,
     /// Where the copy is, relative to its start.
     path: PathBuf,
+    is_over: &'a dyn Fn() -> bool,
 }
 
-impl Copy {
+impl Copy<'_> {
     fn directory(&mut self, from: &OwnedFd, to: &OwnedFd, depth: usize) -> Result<(), CopyError> {
         if depth > DEEPEST {
             return Err(CopyError::TooDeep { path: self.path.clone() });
         }
         for name in names(from).map_err(|source| self.failed(source))? {
+            if (self.is_over)() {
+                return Err(CopyError::Ended);
+            }
             self.path.push(&name);
             self.entry(from, to, &name, depth)?;
             self.path.pop();

@@ -145,7 +145,7 @@ impl GitConfig {
             let name = name.as_deref().map(|name| format!(" {}", quoted(name))).unwrap_or_default();
             text.push_str(&format!("[{section}{name}]\n\t{key} = {}\n", quoted(value)));
         }
-        durable::write(&git.join("config"), text.as_bytes())?;
+        durable::replace(&git.join("config"), text.as_bytes())?;
         for directory in ["objects", "refs"] {
             match durable::create_dir(&git.join(directory)) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -203,6 +203,10 @@ pub(super) async fn ask(
     arguments: &[&str],
     cancel: &Cancel,
 ) -> Option<String> {
+    // Most of what is not a repository can be seen without starting a program.
+    if !["HEAD", ".git"].iter().any(|name| directory.join(name).symlink_metadata().is_ok()) {
+        return None;
+    }
     let mut env = isolated(path);
     // A directory in somebody's repository is not that repository.
     if let Some(above) = directory.parent() {

@@ -46,9 +46,12 @@ pub async fn changes(
     path: Option<&str>,
     cancel: &Cancel,
 ) -> Result<(), PatchError> {
-    let base = line(ask(host, path, &["rev-parse", "--verify", "HEAD^{commit}"], cancel).await)?;
-    let objects = line(ask(host, path, &["rev-parse", "--git-path", "objects"], cancel).await)?;
-    let format = line(ask(host, path, &["rev-parse", "--show-object-format"], cancel).await)?;
+    let asked = ["rev-parse", "--show-object-format", "--git-path", "objects", "HEAD^{commit}"];
+    let answer = ask(host, path, &asked, cancel).await.ok_or(PatchError::NoBase)?;
+    let mut lines = answer.lines();
+    let (Some(format), Some(objects), Some(base)) = (lines.next(), lines.next(), lines.next()) else {
+        return Err(PatchError::NoBase);
+    };
     let scratch = tempfile::Builder::new().prefix("fullsend-patch-").tempdir()?;
     let git = scratch.path().join("git");
     let mut env = isolated(path);
@@ -61,20 +64,16 @@ pub async fn changes(
     env.insert("GIT_ALTERNATE_OBJECT_DIRECTORIES".to_owned(), format!("\"{objects}\""));
     env.insert("GIT_DIR".to_owned(), directory);
     env.insert("GIT_WORK_TREE".to_owned(), copy.display().to_string());
-    step(copy, &env, &["-c", "core.bare=false", "read-tree", &base], cancel).await?;
+    step(copy, &env, &["-c", "core.bare=false", "read-tree", base], cancel).await?;
     step(copy, &env, &["-c", "core.bare=false", "add", "--all", "."], cancel).await?;
     let unfinished = scratch.path().join("patch");
     let to = format!("--output={}", unfinished.display());
-    let diff = ["diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", &to, &base];
+    let diff = ["diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", &to, base];
     let mut arguments = vec!["-c", "core.bare=false"];
     arguments.extend(diff);
     step(copy, &env, &arguments, cancel).await?;
     let bytes = crate::durable::read(&unfinished, LARGEST)?.ok_or(PatchError::TooLarge)?;
     Ok(crate::durable::write(patch, &bytes)?)
-}
-
-fn line(answer: Option<String>) -> Result<String, PatchError> {
-    answer.and_then(|answer| answer.lines().next().map(str::to_owned)).ok_or(PatchError::NoBase)
 }
 
 async fn step(

@@ -26,7 +26,10 @@ pub(super) struct Record {
 
 /// Who is told of what was asked for besides: the URL, whether the agent got it, and why not.
 #[derive(Clone)]
-pub struct Told(Arc<dyn Fn(&str, bool, &str) + Send + Sync>);
+pub struct Told(Arc<Listener>);
+
+/// Hears the URL, whether the agent got it, and why not.
+type Listener = dyn Fn(&str, bool, &str) + Send + Sync;
 
 impl Told {
     /// Calls `told` with each request. It must not wait.

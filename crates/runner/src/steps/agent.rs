@@ -91,9 +91,9 @@ pub(crate) async fn attempts(
     let winner = attempts.winner();
     dir.keep_repo_of(number, winner.map(|winner| winner.iteration).or(Some(number)))
         .map_err(Stop::io("tidy the run directory up"))?;
-    scene.teller.with_records(|records| {
-        records.update(|report| report.validated_iteration = winner.map(|winner| winner.iteration));
-    });
+    // Where nothing checks the result, the agent's own word is no validation.
+    let validated = winner.filter(|_| plan.harness.validation_loop.is_some()).map(|winner| winner.iteration);
+    scene.teller.with_records(|records| records.update(|report| report.validated_iteration = validated));
     conclude(scene, &attempts, made, reason, number)
 }
 
@@ -328,6 +328,10 @@ async fn take_repo(
     let replaced = ground.withheld.restore(&repo).map_err(Stop::io("put settings of the repository back"))?;
     for path in replaced {
         teller.warn(format!("what the agent wrote to `{}` is not delivered", path.display()));
+    }
+    let changed = ground.injected.take_back(&repo).map_err(Stop::io("take instructions out of the copy"))?;
+    for name in changed {
+        teller.warn(format!("what the agent wrote to `{name}` is not delivered: the repository has none"));
     }
     let path = request.environment.get("PATH");
     match extract::changes(&request.target_repo, &repo, &place.changes(), path, &request.cancel).await {

@@ -121,7 +121,7 @@ pub(super) fn how(end: End) -> String {
 }
 
 /// An error and what caused it, in a line.
-pub(super) fn with_cause(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_cause(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),

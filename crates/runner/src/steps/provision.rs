@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use fullsend_runtimes::{PROGRAM, Place, SkillFetcher};
 use fullsend_sandbox::{
-    FilesystemMount, NetworkPolicy, ResourceLimits, SandboxSession, SandboxSessionId, SandboxSpec,
+    FilesystemMount, NetworkPolicy, ResourceLimits, SandboxBackend, SandboxSession, SandboxSessionId,
+    SandboxSpec,
 };
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use crate::api_servers::{ApiServers, ServerWanted};
-use crate::context::Withheld;
+use crate::context::{Injected, Withheld};
 use crate::environment::child;
 use crate::fetch_service::FetchService;
 use crate::grants::sandbox_spec;
@@ -35,6 +37,7 @@ const IMAGE_VARIABLE: &str = "FULLSEND_SANDBOX_IMAGE";
 pub(crate) struct Ground {
     pub(crate) place: Place,
     pub(crate) withheld: Withheld,
+    pub(crate) injected: Injected,
     pub(crate) events: Mutex<HookEvents>,
     pub(crate) egress_log: PathBuf,
 }
@@ -60,11 +63,7 @@ pub(crate) async fn provision(
     let patience = harness.sandbox_timeout_seconds.as_ref();
     let patience = patience.and_then(|seconds| u64::try_from(seconds.value.get()).ok());
     let patience = patience.filter(|seconds| *seconds > 0).map_or(PATIENCE, Duration::from_secs);
-    let made = tokio::time::timeout(patience, backend.provision(spec.clone())).await;
-    let session = made.map_err(|_elapsed| Stop::Failed {
-        message: format!("the sandbox was not ready within {} seconds", patience.as_secs()),
-    })??;
-    held.session = Some((Arc::clone(&backend), session.id.clone()));
+    let session = make(&backend, &spec, patience, held).await?;
     if let Some(hide) = uploaded.withheld.git_request(&uploaded.stage, true) {
         let hidden = backend.exec(&session.id, hide).await?;
         if !hidden.success() {
@@ -75,11 +74,29 @@ pub(crate) async fn provision(
     }
     let detail = format!("{} {}", session.backend, session.id);
     scene.teller.with_records(|records| records.update(|report| report.sandbox = Some(record(&session))));
-    let Uploaded { stage, env, withheld, hooks, events, fetcher, .. } = uploaded;
+    let Uploaded { stage, env, withheld, injected, hooks, events, fetcher, .. } = uploaded;
     let fetcher = fetcher.map(|fetcher| Arc::new(fetcher) as Arc<dyn SkillFetcher>);
     let place =
         Place { stage, backend, session: session.id, spec, env, hooks, fetcher, records: dir.records() };
-    Ok(Made::done(Ground { place, withheld, events: Mutex::new(events), egress_log }, detail))
+    Ok(Made::done(Ground { place, withheld, injected, events: Mutex::new(events), egress_log }, detail))
+}
+
+/// Makes the sandbox in a task of its own: when the run ends meanwhile, the making is waited for, since dropping it halfway
+/// would leave behind what nobody knows of.
+async fn make(
+    backend: &Arc<dyn SandboxBackend>,
+    spec: &SandboxSpec,
+    patience: Duration,
+    held: &mut Held,
+) -> Result<SandboxSession, Stop> {
+    held.session = spec.session_id.clone().map(|id| (Arc::clone(backend), id));
+    let (maker, wanted) = (Arc::clone(backend), spec.clone());
+    let making = held.making.insert(tokio::spawn(async move { maker.provision(wanted).await }));
+    let made = timeout(patience, making).await.map_err(|_elapsed| Stop::Failed {
+        message: format!("the sandbox was not ready within {} seconds", patience.as_secs()),
+    })?;
+    held.making = None;
+    Ok(made.map_err(|error| Stop::Failed { message: format!("the sandbox could not be made: {error}") })??)
 }
 
 /// Starts the servers beside the sandbox.
@@ -144,9 +161,9 @@ fn granted(scene: &Scene<'_, '_>, uploaded: &Uploaded, held: &Held) -> Result<Sa
 }
 
 /// What a run may use when its policy does not say.
-fn limits(timeout: Duration) -> ResourceLimits {
+fn limits(time: Duration) -> ResourceLimits {
     ResourceLimits {
-        wall_time: Some(timeout),
+        wall_time: Some(time),
         memory_mb: Some(4096),
         processes: Some(1024),
         file_size_mb: Some(2048),
@@ -154,7 +171,10 @@ fn limits(timeout: Duration) -> ResourceLimits {
     }
 }
 
+/// What is enforced, and what is not there, in the words of the backend.
 fn record(session: &SandboxSession) -> SandboxRecord {
-    let enforces = session.metadata.iter().map(|(name, value)| format!("{name}: {value}"));
-    SandboxRecord { backend: session.backend.clone(), enforces: enforces.collect(), missing: Vec::new() }
+    let told = session.metadata.iter().map(|(name, value)| (format!("{name}: {value}"), value == "absent"));
+    let (missing, enforces): (Vec<_>, Vec<_>) = told.partition(|(_, is_absent)| *is_absent);
+    let lines = |list: Vec<(String, bool)>| list.into_iter().map(|(line, _)| line).collect();
+    SandboxRecord { backend: session.backend.clone(), enforces: lines(enforces), missing: lines(missing) }
 }

@@ -12,7 +12,7 @@ use fullsend_sandbox::FilesystemMount;
 use serde_json::json;
 
 use crate::assemble;
-use crate::context::{Instructions, Withheld, inject, withhold};
+use crate::context::{Injected, Instructions, Withheld, inject, withhold};
 use crate::env_file::{EnvFile, SessionDefaults};
 use crate::fetch_service::{FetchService, RuntimeFetcher, RuntimeFetcherConfig, Told};
 use crate::held::Held;
@@ -42,6 +42,7 @@ pub(crate) struct Uploaded {
     pub(crate) mounts: Vec<FilesystemMount>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) withheld: Withheld,
+    pub(crate) injected: Injected,
     pub(crate) hooks: Option<HookDesk>,
     pub(crate) events: HookEvents,
     pub(crate) fetcher: Option<RuntimeFetcher>,
@@ -57,9 +58,10 @@ pub(crate) async fn upload(
     let (request, plan) = (scene.request, scene.plan);
     let repo_name = request.target_repo.file_name().map(|name| name.to_string_lossy().into_owned());
     let stage = Stage::create(home, &repo_name.unwrap_or_default())?;
-    let copied =
-        assemble::repository(&request.target_repo, &stage, &[&request.output_dir]).map_err(failed)?;
-    let withheld = instructions(scene, &stage, &inputs)?;
+    let is_over = || request.cancel.signal().is_some();
+    let copied = assemble::repository(&request.target_repo, &stage, &[&request.output_dir], &is_over)
+        .map_err(failed)?;
+    let (withheld, injected) = instructions(scene, &stage, &inputs)?;
     if let Some(input) = &plan.agent_input {
         warn(scene, assemble::agent_input(input, &stage).map_err(failed)?.warnings);
     }
@@ -72,7 +74,8 @@ pub(crate) async fn upload(
     let config_dir = request.runtime.config_dir();
     let mut files = inputs.host_files;
     files.extend(plan.token.iter().flat_map(|token| plan.canary.contents(token)));
-    let placed = place(&files, &stage, &config_dir).map_err(failed)?;
+    let placed = place(&files, &stage, &config_dir)
+        .map_err(|error| Stop::refused(with_cause(&error), "correct `host_files` of the harness"))?;
     let mut mounts = placed.mounts;
     if plan.harness.readonly_repo.as_ref().is_some_and(|readonly| readonly.value) {
         let fixed = readonly_repo::mounts(&stage);
@@ -105,7 +108,7 @@ pub(crate) async fn upload(
     let detail = format!("{} files, {} bytes", copied.files, copied.bytes);
     warn(scene, copied.warnings);
     Ok(Made::done(
-        Uploaded { stage, equipment, config_dir, mounts, env, withheld, hooks, events, fetcher },
+        Uploaded { stage, equipment, config_dir, mounts, env, withheld, injected, hooks, events, fetcher },
         detail,
     ))
 }
@@ -119,7 +122,7 @@ fn warn(scene: &Scene<'_, '_>, warnings: Vec<String>) {
 }
 
 /// Instructions of the organisation in, settings of the repository out.
-fn instructions(scene: &Scene<'_, '_>, stage: &Stage, inputs: &Inputs) -> Result<Withheld, Stop> {
+fn instructions(scene: &Scene<'_, '_>, stage: &Stage, inputs: &Inputs) -> Result<(Withheld, Injected), Stop> {
     let request = scene.request;
     let withheld =
         withhold(stage, &scene.plan.allowed_config).map_err(Stop::io("set repository settings aside"))?;
@@ -130,7 +133,7 @@ fn instructions(scene: &Scene<'_, '_>, stage: &Stage, inputs: &Inputs) -> Result
         ));
     }
     let output = request.output_dir.strip_prefix(&request.target_repo).ok().and_then(Path::to_str);
-    let injected = inject(
+    let mut injected = inject(
         Instructions {
             repo: &request.target_repo,
             default: inputs.instructions.as_deref(),
@@ -140,8 +143,8 @@ fn instructions(scene: &Scene<'_, '_>, stage: &Stage, inputs: &Inputs) -> Result
         stage,
     )
     .map_err(Stop::io("put instructions into the copy of the repository"))?;
-    warn(scene, injected.warnings);
-    Ok(withheld)
+    warn(scene, std::mem::take(&mut injected.warnings));
+    Ok((withheld, injected))
 }
 
 fn bootstrap(scene: &Scene<'_, '_>, stage: &Stage, skills: &[PathBuf]) -> Result<Equipment, Stop> {

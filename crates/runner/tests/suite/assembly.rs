@@ -30,7 +30,7 @@ fn a_copy_is_the_same_and_shares_no_file() {
     folder.link("checkout/nowhere", "none");
     folder.write("checkout/\u{202e}odd name\n", "x");
     let stage = folder.stage();
-    let copied = assemble::repository(&folder.path().join("checkout"), &stage, &[]).unwrap();
+    let copied = assemble::repository(&folder.path().join("checkout"), &stage, &[], &|| false).unwrap();
     assert_eq!((copied.files, copied.warnings.len()), (5, 0));
     let copy = stage.repo();
     assert_eq!(fs::read_link(copy.join("away")).unwrap(), Path::new("/etc/passwd"));
@@ -51,7 +51,7 @@ fn results_in_the_repository_are_not_copied_into_it() {
     folder.link("alias", "checkout/out");
     let stage = folder.stage();
     let results = folder.path().join("alias");
-    assemble::repository(&folder.path().join("checkout"), &stage, &[&results]).unwrap();
+    assemble::repository(&folder.path().join("checkout"), &stage, &[&results], &|| false).unwrap();
     assert!(stage.repo().join("src/main.rs").exists() && !stage.repo().join("out").exists());
 }
 
@@ -59,7 +59,7 @@ fn results_in_the_repository_are_not_copied_into_it() {
 fn a_stage_in_the_repository_is_not_copied_into_itself() {
     let folder = repository();
     let stage = folder.stage();
-    let copied = assemble::repository(folder.path(), &stage, &[]).unwrap();
+    let copied = assemble::repository(folder.path(), &stage, &[], &|| false).unwrap();
     assert_eq!(copied.files, 3);
     assert!(!stage.repo().join("stage").exists());
 }
@@ -70,7 +70,7 @@ fn pipes_are_left_out_and_said() {
     let pipe = folder.path().join("checkout/pipe\u{1b}");
     rustix::fs::mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     let stage = folder.stage();
-    let copied = assemble::repository(&folder.path().join("checkout"), &stage, &[]).unwrap();
+    let copied = assemble::repository(&folder.path().join("checkout"), &stage, &[], &|| false).unwrap();
     assert_eq!(copied.warnings.len(), 1);
     assert!(copied.warnings[0].contains("pipe") && !copied.warnings[0].contains('\u{1b}'));
     assert_eq!(copied.files, 3);

@@ -17,7 +17,7 @@ fn copied(files: &[(&str, &str)]) -> (Folder, Stage) {
         folder.write(&format!("checkout/{path}"), text);
     }
     let stage = folder.stage();
-    assemble::repository(&folder.path().join("checkout"), &stage, &[]).unwrap();
+    assemble::repository(&folder.path().join("checkout"), &stage, &[], &|| false).unwrap();
     (folder, stage)
 }
 
@@ -168,7 +168,7 @@ fn git_does_not_take_what_is_withheld_for_deleted() {
     git(&checkout, &["add", "."]);
     git(&checkout, &["commit", "-qm", "first"]);
     let stage = folder.stage();
-    assemble::repository(&checkout, &stage, &[]).unwrap();
+    assemble::repository(&checkout, &stage, &[], &|| false).unwrap();
     let withheld = withhold(&stage, &[]).unwrap();
     let status = || git(&stage.repo(), &["status", "--porcelain"]);
     assert_eq!(status(), " D .claude/settings.json\n", "without help it would be committed as deleted");

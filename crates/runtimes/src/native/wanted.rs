@@ -12,7 +12,7 @@ use fullsend_agent::store::{Provenance, Recorded, ToolAllowance};
 use fullsend_agent::subagent::SEARCH_MODEL;
 use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
 use fullsend_flow::{Policy, Source, Trust};
-use fullsend_sandbox::{NetworkPolicy, SandboxSpec};
+use fullsend_sandbox::{FilesystemAccess, NetworkPolicy, SandboxSpec};
 use serde_json::{Map, Value};
 
 use super::stage::{SKILLS, skills};
@@ -50,6 +50,7 @@ impl Native {
         });
         Ok(Wanted {
             target: stage.repo_in_sandbox(),
+            access: access(place),
             cwd: None,
             focus: None,
             mounts: self.mounts(stage)?,
@@ -67,6 +68,7 @@ impl Native {
             role: PromptRole::DirectCommand,
             provenance: provenance(iteration, &repo),
             manifest: None,
+            canaries: None,
             skills_roots: skills_roots(stage, &repo, &policy, place.fetcher.is_some()),
             preload: Vec::new(),
             catalogue: true,
@@ -96,6 +98,16 @@ impl Native {
             Ok(HostMount { name: name.to_owned(), source, target, access })
         };
         mounts.into_iter().map(mount).collect()
+    }
+}
+
+/// What commands may do in the repository: file tools, which work on the host, may do no more.
+fn access(place: &Place) -> Access {
+    let target = place.stage.repo_in_sandbox();
+    let mount = place.spec.mounts.iter().rfind(|mount| mount.target == target);
+    match mount.map(|mount| mount.access) {
+        Some(FilesystemAccess::ReadOnly) => Access::ReadOnly,
+        Some(FilesystemAccess::ReadWrite) | None => Access::Writable,
     }
 }
 

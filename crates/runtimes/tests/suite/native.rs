@@ -259,6 +259,33 @@ fn credentials_of_the_repository_are_covered_in_a_session_like_the_one_of_the_ru
 }
 
 #[test]
+fn what_runs_by_itself_is_read_only_in_a_session_like_the_one_of_the_run() {
+    let setup = Setup {
+        script: script(
+            r#"
+  - calls: [{tool: read_file, args: {path: README.md}}]
+  - calls: [{tool: bash, args: {command: 'echo "$GIVEN"; echo x >> AGENTS.md; echo x > CLAUDE.md; echo x > README.md'}}]
+  - expect: [{contains: by the run}, {contains: Read-only file system}, {contains: CLAUDE.md}]
+    say: Done.
+"#,
+        ),
+        repo: vec![("README.md", "hello\n".to_owned()), ("AGENTS.md", "Be polite.\n".to_owned())],
+        ..Setup::default()
+    };
+    let test = "what_runs_by_itself_is_read_only_in_a_session_like_the_one_of_the_run";
+    with_room(test, setup, async |room| {
+        let went = room.run().await;
+        assert!(went.ended.unwrap().succeeded(), "{:?}", went.events);
+        let text = |name: &str| fs::read_to_string(room.place.stage.repo().join(name)).ok();
+        assert_eq!(text("AGENTS.md").as_deref(), Some("Be polite.\n"));
+        assert_eq!(text("CLAUDE.md"), None, "what was added is taken out");
+        assert_eq!(text("README.md").as_deref(), Some("x\n"));
+        let alive = room.place.backend.session(&room.place.session);
+        assert!(alive.is_ok(), "the session of the run goes on");
+    });
+}
+
+#[test]
 fn skills_of_the_harness_win_and_notes_of_the_project_are_notes() {
     let setup = Setup {
         script: script(

@@ -265,6 +265,10 @@ impl SandboxBackend for LocalBackend {
         NAME
     }
 
+    fn makes_quickly(&self) -> bool {
+        true
+    }
+
     fn capabilities(&self) -> SandboxCapabilities {
         self.shared.probe().capabilities()
     }

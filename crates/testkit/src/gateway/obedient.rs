@@ -86,6 +86,8 @@ impl GatewayScript for LeakyModel {
 pub struct QuotingModel {
     /// The task, one call a turn.
     pub task: Vec<ScriptedCall>,
+    /// Whether it repeats only what it was told last, which is a JSON value.
+    pub only_last: bool,
 }
 
 impl GatewayScript for QuotingModel {
@@ -94,6 +96,7 @@ impl GatewayScript for QuotingModel {
         let done = view.made("step");
         match self.task.get(done) {
             Some(step) => view.answer("step", done, std::slice::from_ref(step)),
+            None if self.only_last => saying(view.told().lines().last().unwrap_or_default()),
             None => saying(&view.told()),
         }
     }

@@ -90,7 +90,8 @@ pub fn run(binary: &Path, scenario: &Scenario, mode: &str, attacked: bool) -> Ou
     for (path, content) in files {
         put(&workspace, path, content);
     }
-    let quoting = scenario.child_quotes.then(|| QuotingModel { task: scenario.child.clone() });
+    let quoting =
+        scenario.child_quotes.then(|| QuotingModel { task: scenario.child.clone(), only_last: false });
     let gateway = ScriptedGateway::start(Victim {
         parent: ObedientModel { task: scenario.task.clone() },
         child: ObedientModel { task: scenario.child.clone() },

@@ -31,6 +31,10 @@ pub(super) fn files() -> Vec<(&'static str, &'static str)> {
         ("src/show.sh", "show() { echo \"$1\"; }\n# TODO: colours\n"),
         ("test.sh", ". ./src/add.sh\n[ \"$(add 2 2)\" = 4 ] && echo passed > report.txt\n"),
         ("config/app.toml", "port = 80\n"),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/config", "[core]\n\trepositoryformatversion = 0\n"),
+        (".git/objects/pack/.keep", ""),
+        (".git/refs/heads/.keep", ""),
     ]
 }
 
@@ -89,6 +93,8 @@ pub(super) fn numbered(number: usize) -> Errand {
 
 fn all() -> Vec<Errand> {
     let counting = "cat src/add.sh src/show.sh | wc -l > count.txt";
+    let commit = "sed -i s/80/8080/ config/app.toml && git add config && git status --short && \
+        git -c user.name=A -c user.email=a@example.invalid commit -qm port && git log --oneline > log.txt";
     let choice = json!({"type": "string", "enum": ["minus", "plus"]});
     vec![
         errand(
@@ -178,6 +184,15 @@ fn all() -> Vec<Errand> {
                     write("notes/ports.md", "Nothing could be had.\n"),
                 ],
                 ("notes/ports.md", "Nothing"),
+            )
+        },
+        Errand {
+            grants: vec![command("commit", commit)],
+            ..errand(
+                "commit",
+                "Let it listen on port 8080, and commit that.",
+                vec![step("bash", json!({"command": commit}))],
+                ("log.txt", "port"),
             )
         },
         errand(

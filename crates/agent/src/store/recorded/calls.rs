@@ -126,6 +126,7 @@ impl Asked {
             | Row::SkillExecuted { .. }
             | Row::Subagent(_)
             | Row::Provenance(_)
+            | Row::InvocationContext { .. }
             | Row::Ended(_) => {}
         }
     }

@@ -61,6 +61,10 @@ impl RecordedSettings {
             found.push("flowMode", asked.flow_mode, self.flow_mode);
         }
         found.same("flowPolicy", &self.flow_policy, &asked.flow_policy);
+        // Looking for more is no wider authority; looking for something else, or nothing, is.
+        if self.canary_file.is_some() {
+            found.same("canaryFile", &self.canary_file, &asked.canary_file);
+        }
         // Only a command gives authority; what is less than a command may be either kind of less.
         if asked.prompt_role != self.prompt_role && asked.prompt_role == PromptRole::DirectCommand {
             found.push("promptRole", asked.prompt_role, self.prompt_role);

@@ -41,26 +41,28 @@ const BLOCKS: [&[u8]; 20] = [
 
 /// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Extract {
+pub struct Extract {
     /// Lines of text without empty ones.
-    pub(super) text: String,
+    pub text: String,
     /// Whether there was more.
-    pub(super) truncated: bool,
+    pub truncated: bool,
     /// The first title.
-    pub(super) title: Option<String>,
+    pub title: Option<String>,
     /// Links in the order of the page.
-    pub(super) links: Vec<Link>,
+    pub links: Vec<Link>,
 }
 
 /// A link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Link {
-    pub(super) text: String,
-    pub(super) href: String,
+pub struct Link {
+    /// What it is called.
+    pub text: String,
+    /// Where it leads.
+    pub href: String,
 }
 
-/// Reads a page. `resolve` turns a reference into a URL that may be shown.
-pub(super) fn extract(page: &str, most: usize, resolve: impl Fn(&str) -> Option<String>) -> Extract {
+/// Reads a page: so many characters of text at most. `resolve` turns a reference into a URL that may be shown.
+pub fn extract(page: &str, most: usize, resolve: impl Fn(&str) -> Option<String>) -> Extract {
     let mut reader = Reader {
         resolve,
         body: Flow::new(most),

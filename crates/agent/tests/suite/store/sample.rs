@@ -94,6 +94,7 @@ pub(crate) fn settings() -> RecordedSettings {
         },
         flow_mode: FlowMode::EnforceExplicit,
         flow_policy: fullsend_flow::Policy::default(),
+        canary_file: Some("/canaries".into()),
         prompt_role: PromptRole::DirectCommand,
         skills_roots: vec![RecordedRoot { path: "/skills".into(), digest: "sha256:1".to_owned() }],
         structured_result: Some(RecordedResult {

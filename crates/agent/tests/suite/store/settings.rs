@@ -66,6 +66,7 @@ fn more_is_refused_by_name() {
             asked.skills_roots.push(RecordedRoot { path: "/more".into(), digest: "sha256:1".to_owned() });
         }),
         ("structuredResult", |asked| asked.structured_result = None),
+        ("canaryFile", |asked| asked.canary_file = None),
         ("promptSlot", |asked| asked.provenance.prompt_slot = None),
         ("runManifest", |asked| asked.provenance.run_manifest = None),
     ];

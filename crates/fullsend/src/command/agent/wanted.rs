@@ -14,7 +14,7 @@ use fullsend_agent::workspace::{Access, HostMount, SandboxPath};
 use serde_json::Value;
 
 use super::decided::Decided;
-use super::{absolute, flow_policy, mediation};
+use super::{absolute, canary, flow_policy, mediation};
 use crate::cli::{AgentExecArgs, BrowserArgs, OutputMode, PlaceArgs};
 use crate::environment;
 use crate::output::{Advice, Output};
@@ -42,6 +42,7 @@ pub(super) fn of(args: &AgentExecArgs, prompt: &str, current: &Path, output: &mu
     Ok(Wanted {
         artifact_root: artifact_root.unwrap_or_else(|| workspace.join(ARTIFACTS)),
         target: WORKSPACE.to_owned(),
+        access: Access::Writable,
         cwd: place.cwd.clone(),
         focus: place.focus_root.clone(),
         mounts,
@@ -59,6 +60,7 @@ pub(super) fn of(args: &AgentExecArgs, prompt: &str, current: &Path, output: &mu
         provenance: decided.provenance,
         manifest: decided.manifest,
         policy: flow_policy::asked(args, current, output)?.unwrap_or_default(),
+        canaries: canary::asked(args, current)?,
         skills_roots: args.skills.skills_root.iter().map(|root| workspace.join(root)).collect(),
         preload: skills,
         catalogue: !args.skills.no_skill_catalog,
@@ -117,6 +119,7 @@ pub(super) fn on_record(
     Ok(Wanted {
         workspace,
         target: WORKSPACE.to_owned(),
+        access: Access::Writable,
         cwd: None,
         focus: None,
         mounts: if asked_mounts.is_empty() { mounts.collect::<Result<_>>()? } else { asked_mounts },
@@ -140,6 +143,7 @@ pub(super) fn on_record(
         provenance: decided.provenance,
         manifest: decided.manifest,
         policy: flow_policy::asked(args, current, output)?.unwrap_or_else(|| recorded.flow_policy.clone()),
+        canaries: canary::asked_or(args, recorded.canary_file.as_deref(), current)?,
         skills_roots,
         preload: Vec::new(),
         catalogue: true,

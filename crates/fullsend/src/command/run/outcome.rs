@@ -32,6 +32,10 @@ pub(super) fn tell(finished: Finished, format: ShowFormat, output: &mut Output) 
         None | Some(Stop::Skipped { .. }) => {}
         Some(stop) => explain(stop, output),
     }
+    if let Some(unrecorded) = finished.unrecorded {
+        let message = format!("the record of the run is not complete: {unrecorded}");
+        output.failure(&Advice::new(message, "make room on that disk, or use another `--output-dir`").into());
+    }
     Ok(exit)
 }
 
@@ -77,16 +81,19 @@ fn explain(stop: Stop, output: &mut Output) {
     if let Stop::Broken { sources, problems } = &stop {
         diagnostics::print_to_stderr(output, sources, problems);
     }
-    let error = match stop {
-        Stop::Agent(error) => show::explain(error),
-        Stop::Resolve(error) => remote::explain(*error, output),
-        stop => match stop.help() {
-            Some(help) => {
-                let message = stop.to_string();
-                anyhow::Error::new(stop).context(Advice::new(message, help))
+    let help = stop.help();
+    let error = match (stop, help) {
+        (Stop::Agent(error), _) => show::explain(error),
+        (Stop::Resolve(error), _) => remote::explain(*error, output),
+        (stop, Some(help)) => {
+            let advice = Advice::new(stop.to_string(), help);
+            // The same words would be told as their own cause.
+            match std::error::Error::source(&stop) {
+                Some(_) => anyhow::Error::new(stop).context(advice),
+                None => advice.into(),
             }
-            None => anyhow::Error::new(stop),
-        },
+        }
+        (stop, None) => anyhow::Error::new(stop),
     };
     output.failure(&error);
 }

@@ -43,7 +43,13 @@ pub(super) fn choose(
         }
         RuntimeName::Replay => {
             let script = args.model.replay.clone().unwrap_or_else(|| script_of(&session.root, &args.agent));
-            Arc::new(Native::replay(native(replay_model(&script)?)))
+            let model = replay_model(&script).map_err(|error| {
+                Advice::new(
+                    error.to_string(),
+                    "write what the model says there, or name another script with `--replay FILE`; docs/replay.md has the keys",
+                )
+            });
+            Arc::new(Native::replay(native(model?)))
         }
         RuntimeName::Claude => {
             let service = service(&args.model, environment, &ANTHROPIC)?;

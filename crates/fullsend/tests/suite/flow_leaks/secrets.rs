@@ -25,6 +25,8 @@ pub(super) struct Leak {
     pub(super) links: Vec<(&'static str, &'static str, bool)>,
     pub(super) policy: Option<Value>,
     pub(super) task: Vec<ScriptedCall>,
+    /// What a child does once it has read the secret, or a handle of it.
+    pub(super) child: Vec<ScriptedCall>,
     pub(super) released: Released,
     /// Whether the secret is in what is seen when nothing is in the way.
     pub(super) plain: bool,
@@ -37,6 +39,7 @@ fn leak(name: &'static str, task: &[(&str, Value)]) -> Leak {
         links: Vec::new(),
         policy: None,
         task: task.iter().map(|(tool, arguments)| ScriptedCall::new(tool, arguments.clone())).collect(),
+        child: Vec::new(),
         released: Released::Nothing,
         plain: true,
     }
@@ -76,6 +79,7 @@ pub(super) fn all() -> Vec<Leak> {
     all.extend(command_ways());
     all.extend(handle_ways());
     all.extend(released_ways());
+    all.extend(child_ways());
     all
 }
 
@@ -221,5 +225,51 @@ fn released_ways() -> Vec<Leak> {
             plain: false,
             ..labelled("cleared guess", "hr/x.txt", &[("search_files", json!({"pattern": "CANARY-a"}))])
         },
+    ]
+}
+
+/// A child may look where the run itself does not, and answers with what it has seen.
+fn child_ways() -> Vec<Leak> {
+    let looks = |name: &'static str, more: Value, form: Option<Value>, task: &[(&str, Value)]| {
+        let mut rules = json!({"inspect": {"readers": ["hr"]}});
+        rules.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut arguments = json!({"goal": "Look at the salary."});
+        if let Some(form) = form {
+            arguments["returnSchema"] = form;
+        }
+        let task = [&[("delegate_task", arguments)], task].concat();
+        Leak {
+            policy: Some(for_few(rules)),
+            child: vec![ScriptedCall::new("inspect", json!({"handle": "{{handle}}"}))],
+            plain: false,
+            ..labelled(name, "hr/x.txt", &task)
+        }
+    };
+    let text = |rule: Value| Some(json!({"type": "object", "properties": {"text": rule}}));
+    // Only the first secret fits.
+    let guess = || text(json!({"type": "string", "pattern": "CANARY-a"}));
+    let choice = || text(json!({"enum": ["salary CANARY-a1b2c3d4e5\n", "other"]}));
+    let vault = || json!({"sinks": [{"paths": ["vault/**"], "readers": ["hr"]}]});
+    let inspect = || ("inspect", json!({"handle": "{{handle}}"}));
+    vec![
+        looks("child that looks", json!({}), None, &[]),
+        looks("guess by form", json!({}), guess(), &[]),
+        looks("choice by form", json!({}), choice(), &[]),
+        looks("form that nothing fits", json!({}), Some(json!(false)), &[]),
+        looks("return as content", json!({}), guess(), &[write("out.txt", "{{handle}}"), read("out.txt")]),
+        looks("return as a command", json!({}), choice(), &[bash("{{handle}}"), bash("ls")]),
+        looks("return as a task", json!({}), guess(), &[("delegate_task", json!({"goal": "{{handle}}"}))]),
+        looks("return as an address", json!({}), None, &[("web_fetch", json!({"url": "{{handle}}"}))]),
+        Leak {
+            released: Released::Files(&["vault/x.txt"]),
+            ..looks(
+                "return to the vault",
+                vault(),
+                choice(),
+                &[write("vault/x.txt", "{{handle}}"), read("vault/x.txt")],
+            )
+        },
+        Leak { released: Released::ToModel, ..looks("inspected return", json!({}), guess(), &[inspect()]) },
+        Leak { released: Released::ToModel, ..looks("inspected prose", json!({}), None, &[inspect()]) },
     ]
 }

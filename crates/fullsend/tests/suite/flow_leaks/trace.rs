@@ -42,11 +42,15 @@ struct Leaky {
 
 impl GatewayScript for Leaky {
     fn reply(&self, request: &GatewayRequest) -> GatewayReply {
-        match String::from_utf8_lossy(&request.body).contains("\"Task:\\n") {
+        match is_of_child(request) {
             true => self.child.reply(request),
             false => self.parent.reply(request),
         }
     }
+}
+
+fn is_of_child(request: &GatewayRequest) -> bool {
+    String::from_utf8_lossy(&request.body).contains("\"Task:\\n")
 }
 
 impl Trace {
@@ -75,7 +79,12 @@ impl Trace {
         let gateway = ScriptedGateway::start(Leaky {
             parent: LeakyModel { task: leak.task.clone(), sinks: sinks.to_vec() },
             child: QuotingModel {
-                task: vec![ScriptedCall::new("read_file", serde_json::json!({"path": first}))],
+                task: [
+                    &[ScriptedCall::new("read_file", serde_json::json!({"path": first}))],
+                    &leak.child[..],
+                ]
+                .concat(),
+                only_last: true,
             },
         });
         let said = start(place.path(), leak, mode, &gateway);
@@ -92,8 +101,10 @@ impl Trace {
         let decisions = journals.iter().filter(|row| row["kind"] == "decision");
         let decided =
             decisions.map(|row| format!("{} {} {}", row["toolId"], row["decision"], row["reasonCodes"]));
+        // A child that may look has seen the secret; what the run itself learns from it is what this is about.
+        let counts = |request: &&GatewayRequest| leak.child.is_empty() || !is_of_child(request);
         Self {
-            sent: gateway.requests().iter().map(|request| text(&request.body)).collect(),
+            sent: gateway.requests().iter().filter(counts).map(|request| text(&request.body)).collect(),
             files,
             decided: decided.collect(),
             said: steady(&said, &run),
