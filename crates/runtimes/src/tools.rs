@@ -2,11 +2,12 @@
 
 use fullsend_guard::hook::Runtime;
 
-use crate::runtime::{AgentText, Bootstrap, RuntimeError};
+use crate::runtime::{Bootstrap, RuntimeError};
 
 /// Refuses a definition whose limits nobody would keep.
 pub(crate) fn can_be_limited(runtime: Runtime, input: &Bootstrap<'_>) -> Result<(), RuntimeError> {
-    whole_tools(runtime, input.agent)?;
+    whole_tools(runtime, &input.agent.tools)?;
+    whole_tools(runtime, &input.agent.disallowed_tools)?;
     let limited = !(input.agent.tools.is_empty() && input.agent.disallowed_tools.is_empty());
     if limited && !input.hooks {
         return Err(RuntimeError::Unsupported {
@@ -20,8 +21,8 @@ pub(crate) fn can_be_limited(runtime: Runtime, input: &Bootstrap<'_>) -> Result<
 }
 
 /// Refuses `Bash(git *)`: without its limit the tool would be more than was allowed, or less than was forbidden.
-pub(crate) fn whole_tools(runtime: Runtime, agent: &AgentText) -> Result<(), RuntimeError> {
-    match agent.tools.iter().chain(&agent.disallowed_tools).find(|entry| entry.contains('(')) {
+pub(crate) fn whole_tools(runtime: Runtime, entries: &[String]) -> Result<(), RuntimeError> {
+    match entries.iter().find(|entry| entry.contains('(')) {
         None => Ok(()),
         Some(entry) => Err(RuntimeError::Unsupported {
             runtime: runtime.as_str(),

@@ -19,7 +19,8 @@ pub(super) struct Allowed {
 /// What an agent definition lets the agent call. Tools that have no counterpart here, such as those of servers, are not
 /// there to be called.
 pub(super) fn allowed(agent: &AgentText, runtime: Runtime) -> Result<Allowed, RuntimeError> {
-    whole_tools(runtime, agent)?;
+    whole_tools(runtime, &agent.tools)?;
+    whole_tools(runtime, &agent.disallowed_tools)?;
     let usual = || TOOLS.into_iter().filter(|tool| !NOT_BY_DEFAULT.contains(tool));
     let mut tools: BTreeSet<&str> = match agent.tools.as_slice() {
         [] => usual().collect(),
