@@ -357,16 +357,17 @@ fn tools_are_kept_to_with_native() {
 /// Limits that nobody would keep are no limits: the run does not begin.
 #[test]
 fn limits_that_cannot_be_kept_are_refused() {
-    for kind in [CODEX, OPENCODE] {
-        for (definition, harness, why) in [
-            ("tools: Bash(git *)\n", "", "cannot limit a tool to some of its uses"),
-            ("tools: Bash\n", "security: {enabled: false}\n", "by hooks, which are off"),
-        ] {
+    let part = ("tools: Bash(git *)\n", "", "cannot limit a tool to some of its uses");
+    let off = ("tools: Bash\n", "security: {enabled: false}\n", "by hooks, which are off");
+    for (kind, refused) in
+        [(CLAUDE, &[part][..]), (NATIVE, &[part]), (CODEX, &[part, off]), (OPENCODE, &[part, off])]
+    {
+        for (definition, harness, why) in refused {
             let Some(trial) = Trial::new(test_name!(), kind, &["echo x"]) else { return };
             trial.define(definition, harness);
             let ended = trial.run(&[]);
             assert_ne!(ended.ran.code, Some(0), "{definition}");
-            assert!(ended.ran.stderr.contains(why), "{}", ended.ran.stderr);
+            assert!(ended.ran.stderr.contains(*why), "{}", ended.ran.stderr);
             assert!(ended.requests.is_empty());
         }
     }

@@ -40,10 +40,13 @@ fn means(entry: &str, kind: &ToolKind, name: &str) -> bool {
         _ if entry == name => true,
         // What two unknown tools do is not the same, and what tools of servers do is not known.
         ToolKind::Other => false,
-        ToolKind::Mcp { server, tool } => match &meant {
-            ToolKind::Mcp { server: of, tool: one } => server == of && (one == "*" || one == tool),
-            _ => entry.strip_prefix("mcp__") == Some(server),
-        },
+        ToolKind::Mcp { server, tool } => {
+            if let ToolKind::Mcp { server: of, tool: one } = &meant {
+                server == of && (one == "*" || one == tool)
+            } else {
+                entry.strip_prefix("mcp__") == Some(server)
+            }
+        }
         // Pictures are files that are read.
         ToolKind::Image => matches!(meant, ToolKind::Image | ToolKind::Read),
         ToolKind::Shell
@@ -62,11 +65,12 @@ fn means(entry: &str, kind: &ToolKind, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::AgentTools;
-    use crate::hook::tool::Runtime::{Claude, Codex, OpenCode};
+    use crate::hook::tool::Runtime::{self, Claude, Codex, OpenCode};
 
     #[test]
     fn names_count_by_what_tools_do() {
-        let cases: &[(&[&str], &[&str], crate::hook::tool::Runtime, &str, bool)] = &[
+        type Case = (&'static [&'static str], &'static [&'static str], Runtime, &'static str, bool);
+        let cases: &[Case] = &[
             (&[], &[], Codex, "anything", true),
             (&["Bash"], &[], Codex, "exec_command", true),
             (&["Bash"], &[], Codex, "write_stdin", true),
