@@ -250,6 +250,7 @@ impl<'w> Engine<'w> {
             tools: self.parts.toolbox.descriptions(),
             native_tools: &self.parts.native_tools,
             max_output_tokens: None,
+            reasoning_effort: None,
         };
         let watch = &mut self.watch;
         let mut progress = |piece: Progress<'_>| match piece {

@@ -53,6 +53,7 @@ mod suite {
     mod run_refusals;
     mod run_remote;
     mod run_results;
+    mod run_runtimes;
     mod run_strangers;
     mod running;
     mod runs;

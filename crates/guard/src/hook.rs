@@ -21,8 +21,8 @@ mod texts;
 mod tool;
 
 pub use config::{
-    AllowlistCheck, AskConfig, CanaryCheck, Checks, CommandCheck, ConfigError, HookConfig, HookFile, Limits,
-    MAX_INPUT_BYTES, PrivateHostEntry, SsrfCheck, TirithCheck,
+    AgentTools, AllowlistCheck, AskConfig, CanaryCheck, Checks, CommandCheck, ConfigError, HookConfig,
+    HookFile, Limits, MAX_INPUT_BYTES, PrivateHostEntry, SsrfCheck, TirithCheck,
 };
 pub use decision::{Action, Decision, HookPhase, Recorded};
 pub use engine::{AskTirith, Hook};

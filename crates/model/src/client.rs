@@ -26,6 +26,40 @@ pub struct ModelRequest<'a> {
     pub native_tools: &'a [String],
     /// The most tokens of an answer, if there is a limit.
     pub max_output_tokens: Option<u64>,
+    /// How much the model thinks before it answers; where nothing is said, its own side decides.
+    pub reasoning_effort: Option<ReasoningEffort>,
+}
+
+/// How much a model thinks before it answers, in the three words that gateways share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReasoningEffort {
+    /// Little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+impl ReasoningEffort {
+    /// The word of a harness, where `xhigh` and `max` are as much as a gateway can be asked for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "low" => Some(Self::Low),
+            "medium" => Some(Self::Medium),
+            "high" | "xhigh" | "max" => Some(Self::High),
+            _ => None,
+        }
+    }
+
+    /// The word of the gateway.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
 }
 
 /// A piece of an answer under way.

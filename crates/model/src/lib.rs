@@ -25,7 +25,9 @@ pub mod replay;
 mod usage;
 mod wire;
 
-pub use client::{Completion, FinishReason, ModelClient, ModelError, ModelRequest, Pending, Progress};
+pub use client::{
+    Completion, FinishReason, ModelClient, ModelError, ModelRequest, Pending, Progress, ReasoningEffort,
+};
 pub use conversation::{AssistantMessage, Conversation, Image, Message, ToolCall, ToolDescription};
 pub use diagnostics::{Attempt, AttemptOutcome, RequestSize};
 pub use gateway::{Gateway, GatewayConfig};

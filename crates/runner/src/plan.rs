@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fullsend_guard::canary::CanaryToken;
-use fullsend_guard::hook;
+use fullsend_guard::hook::{self, AgentTools};
 use fullsend_harness::Library;
 use fullsend_harness::path::resolve;
 use fullsend_harness::schema::{
     AgentDefinition, FlowRules, HarnessFile, Security, SkillEntry, ToolList, ValidationLoop,
 };
 use fullsend_harness::value::{FeedbackMode, RepositoryConfig};
-use fullsend_runtimes::{AgentText, Wanted};
+use fullsend_runtimes::{AgentRuntime, AgentText, Wanted};
 use fullsend_yaml::{Diagnostic, Located, front_matter};
 use serde_json::Value;
 
@@ -121,6 +121,7 @@ impl Plan {
         agent: &str,
         environment: &Environment,
         options: &Options,
+        runtime: &dyn AgentRuntime,
     ) -> Result<Self, Stop> {
         let root = std::path::absolute(library.root()).map_err(Stop::io("find the fullsend directory"))?;
         let broken = |library: &Library, problems| Stop::Broken {
@@ -151,7 +152,14 @@ impl Plan {
         let token = canary.generate();
         security.checks = security.checks.with_canaries(token.iter().cloned().collect());
         let agent = agent_text(agent, &agent_file, &definition)?;
+        let agent_tools = if runtime.limits_tools() {
+            AgentTools::default()
+        } else {
+            AgentTools { allowed: agent.tools.clone(), denied: agent.disallowed_tools.clone() }
+        };
         let input = HookInput {
+            agent_tools,
+            other_names: runtime.id() != hook::Runtime::Claude,
             tools: agent.tools.iter().map(|tool| tool_name(tool)).collect(),
             tirith: None,
             tokens: token.iter().map(|token| token.reveal().to_owned()).collect(),
@@ -265,8 +273,9 @@ fn wanted(harness: &HarnessFile, definition: &AgentDefinition, options: &Options
     let model = harness.model.as_ref().or(definition.model.as_ref());
     let effort = harness.effort.as_ref().or(definition.effort.as_ref());
     let allowed = harness.allow_repository_config.iter().flatten();
+    let model = options.model.clone().or_else(|| model.map(|model| model.as_str().to_owned()));
     Wanted {
-        model: model.map(|model| model.as_str().to_owned()),
+        model: model.or_else(|| options.usual_model.clone()),
         effort: effort.map(|effort| effort.value.as_str().to_owned()),
         debug: options.debug.clone(),
         flow: harness.flow.as_ref().map(FlowRules::policy),

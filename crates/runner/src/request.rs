@@ -58,6 +58,10 @@ pub struct Options {
     pub post_script: bool,
     /// Whether the sandbox and its files are kept.
     pub keep_sandbox: bool,
+    /// The model, whatever the harness names.
+    pub model: Option<String>,
+    /// The model where neither this nor the harness nor the agent definition names one.
+    pub usual_model: Option<String>,
     /// What to log for debugging.
     pub debug: Option<String>,
     /// Whether it is told which files the sandbox refused; every use of a file then takes longer.

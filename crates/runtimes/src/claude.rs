@@ -99,6 +99,10 @@ impl AgentRuntime for Claude {
         true
     }
 
+    fn skills_dir(&self, stage: &Stage) -> PathBuf {
+        setup::fixed(stage).join("skills")
+    }
+
     fn debug_log_name(&self) -> &'static str {
         DEBUG_LOG
     }

@@ -77,6 +77,14 @@ impl AgentRuntime for Codex {
         "openai"
     }
 
+    fn skills_dir(&self, stage: &Stage) -> PathBuf {
+        setup::fixed(stage).join("skills")
+    }
+
+    fn limits_tools(&self) -> bool {
+        false
+    }
+
     fn debug_log_name(&self) -> &'static str {
         "codex-debug.log"
     }

@@ -25,6 +25,7 @@ mod program;
 mod prompt;
 mod runtime;
 mod summary;
+mod tools;
 mod transcript;
 mod tree;
 

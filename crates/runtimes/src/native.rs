@@ -3,8 +3,10 @@
 //! The same loop plays scripts: `replay` is this runtime with a model that follows one. Hooks are asked in this process,
 //! before every call and about every result, for children too.
 
+mod debug_log;
 mod events;
 mod hooks;
+mod model;
 mod stage;
 mod tools;
 mod wanted;
@@ -31,6 +33,7 @@ use fullsend_model::Replay;
 use fullsend_model::replay::ReplayError;
 use fullsend_sandbox::FilesystemMount;
 
+use self::debug_log::DebugLog;
 use self::events::{Teller, tokens_since};
 use self::hooks::AtTheDesk;
 use crate::event::{RuntimeEvent, Watch};
@@ -99,23 +102,30 @@ impl Native {
         watch: Watch<'_>,
     ) -> Result<Ended, RuntimeError> {
         let start = Instant::now();
-        let prepared = self.prepare(place, iteration)?;
+        let model = self.model(iteration.wanted)?;
+        let name = model.name.clone();
+        let prepared = self.prepare(place, iteration, &model)?;
         let (turns, before) = (prepared.budget().turns(), prepared.budget().usage());
         let run_dir = prepared.store().run_dir().to_owned();
         // Whatever happens from here on, there is a journal.
         *self.last() = Some(Last { run_dir, context: Label::untrusted(), open: false });
+        let mut log = DebugLog::open(self.id, iteration.wanted, iteration.debug_log)?;
         let mut teller = Teller::new(self.id, iteration.stream, before, watch)?;
         teller.tell(RuntimeEvent::Init {
-            model: Some(self.config.model.name.clone()),
+            model: Some(name),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         });
         let finished = {
-            let mut hear = |event: Event<'_>| teller.hear(&event);
+            let mut hear = |event: Event<'_>| {
+                log.iter_mut().for_each(|log| log.hear(&event));
+                teller.hear(&event);
+            };
             prepared.run(stop(iteration), &mut hear).await
         };
         let finished = match finished {
             Ok(finished) => finished,
             Err(error) => {
+                log.into_iter().for_each(|log| log.end("scene"));
                 teller.tell(RuntimeEvent::Error { kind: "scene".to_owned(), message: error.to_string() });
                 teller.end();
                 return Err(scene_error(error));
@@ -125,6 +135,7 @@ impl Native {
             return Err(agent_error(error));
         }
         let end = End::of(&finished, iteration, start.elapsed());
+        log.into_iter().for_each(|log| log.end(&end.word));
         if let Some(last) = self.last().as_mut() {
             last.context = finished.context.clone();
             last.open = end.timed_out
@@ -148,19 +159,23 @@ impl Native {
     }
 
     /// The conversation of the last iteration where that can be gone on with, or a new one.
-    fn prepare(&self, place: &Place, iteration: &Iteration<'_>) -> Result<Prepared, RuntimeError> {
+    fn prepare(
+        &self,
+        place: &Place,
+        iteration: &Iteration<'_>,
+        model: &ChosenModel,
+    ) -> Result<Prepared, RuntimeError> {
         let last = self.last().clone().filter(|_| iteration.number > 1);
         if let Some(last) = last.as_ref().filter(|last| last.open)
             && let Some(feedback) = &iteration.feedback
             // A record that is damaged, or a repository whose skills have changed: then it begins anew.
-            && let Ok(prepared) = self.go_on(place, iteration, last, feedback)
+            && let Ok(prepared) = self.go_on(place, iteration, model, last, feedback)
         {
             return Ok(prepared);
         }
         let limits = self.limits(iteration);
         let wanted = self.wanted(place, iteration, None)?;
-        let model = self.config.model.clone();
-        let scene = Scene::new(wanted, model, &limits, place.stage.root(), surroundings(self, place));
+        let scene = Scene::new(wanted, model.clone(), &limits, place.stage.root(), surroundings(self, place));
         let scene = scene.map_err(scene_error)?;
         let seen = last.map_or_else(Label::bottom, |last| last.context);
         let said = iteration.feedback.as_ref().map(|feedback| corrected(&scene, feedback, &seen));
@@ -174,6 +189,7 @@ impl Native {
         &self,
         place: &Place,
         iteration: &Iteration<'_>,
+        model: &ChosenModel,
         last: &Last,
         feedback: &str,
     ) -> Result<Prepared, RuntimeError> {
@@ -187,9 +203,8 @@ impl Native {
             ..usual
         };
         let wanted = self.wanted(place, iteration, Some(&recorded))?;
-        let model = self.config.model.clone();
         let given = surroundings(self, place);
-        let scene = Scene::resumed(wanted, &recorded, model, &limits, place.stage.root(), given);
+        let scene = Scene::resumed(wanted, &recorded, model.clone(), &limits, place.stage.root(), given);
         let scene = scene.map_err(scene_error)?;
         let said = corrected(&scene, feedback, &last.context);
         Ok(Prepared::resumed(scene, limits, store, recorded, vec![said]))
@@ -221,6 +236,8 @@ impl AgentRuntime for Native {
 
     fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
         tools::allowed(input.agent, self.id)?;
+        self.model(input.wanted)?;
+        debug_log::check(self.id, input.wanted)?;
         if !input.plugins.is_empty() {
             return Err(RuntimeError::Unsupported {
                 runtime: self.id.as_str(),
@@ -233,7 +250,7 @@ impl AgentRuntime for Native {
             FilesystemMount::read_only(config.join(name), format!("{}/{name}", self.config_dir()))
         });
         let mounts = fixed.into_iter().chain([shell_mount()]).collect();
-        Ok(Equipment { mounts, ..Equipment::default() })
+        Ok(Equipment { mounts, warnings: self.in_vain(input.wanted), ..Equipment::default() })
     }
 
     fn run<'a>(

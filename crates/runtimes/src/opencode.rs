@@ -73,6 +73,14 @@ impl AgentRuntime for OpenCode {
         "opencode"
     }
 
+    fn skills_dir(&self, stage: &Stage) -> PathBuf {
+        setup::fixed(stage).join("skills")
+    }
+
+    fn limits_tools(&self) -> bool {
+        false
+    }
+
     fn debug_log_name(&self) -> &'static str {
         "opencode-debug.log"
     }

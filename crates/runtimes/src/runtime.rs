@@ -52,6 +52,17 @@ pub trait AgentRuntime: fmt::Debug + Send + Sync {
         "agent-debug.log"
     }
 
+    /// Where the skills are, on the host, that the agent sees as `skills` in [`AgentRuntime::config_dir`]. What is put there
+    /// while it works is there for it at once.
+    fn skills_dir(&self, stage: &Stage) -> PathBuf {
+        stage.config().join("skills")
+    }
+
+    /// Whether it keeps the agent to the tools of its definition by itself. Where it does not, the hook does.
+    fn limits_tools(&self) -> bool {
+        true
+    }
+
     /// Puts the agent, skills, plugins and hook wiring into the stage, and says what the sandbox must have for it. Any error
     /// ends the run.
     fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError>;
@@ -135,6 +146,8 @@ pub struct Equipment {
     pub endpoints: Vec<Endpoint>,
     /// Hosts that it cannot work without.
     pub hosts: Vec<String>,
+    /// What the harness asks for and the runtime has no use for.
+    pub warnings: Vec<String>,
 }
 
 /// Where a runtime works.

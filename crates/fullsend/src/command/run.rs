@@ -114,6 +114,7 @@ fn request(
         Some(program) => program.canonicalize().with_context(|| format!("`{}`", program.display()))?,
         None => std::env::current_exe().context("this program cannot be found")?,
     };
+    let usual_model = environment.get("FULLSEND_MODEL").map(|model| model.trim().to_owned());
     Ok(Request {
         agent: args.agent.clone(),
         lock: session.lock(output)?,
@@ -131,6 +132,8 @@ fn request(
         options: Options {
             post_script: !args.no_post_script,
             keep_sandbox: args.keep_sandbox,
+            model: args.model.model.clone(),
+            usual_model: usual_model.filter(|model| !model.is_empty()),
             debug: args.debug.clone(),
             explain: args.explain,
             offline: args.network.offline,

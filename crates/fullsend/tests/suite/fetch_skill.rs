@@ -157,6 +157,7 @@ fn fetcher(place: &Place, stage: &Stage, files: &[(&str, &str)]) -> RuntimeFetch
         org: &AllowList::parse(["https://github.com/org/"]).unwrap(),
         store: Arc::new(Store::new(fetcher, cache, audit, forges, hosts)),
         stage,
+        skills_dir: stage.config().join("skills"),
         config_dir: "/sandbox/claude-config",
         checks: Checks::default(),
         policy: Policy::default(),

@@ -1,5 +1,7 @@
 //! What a hook checks, as a file says it.
 
+mod agent_tools;
+
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
@@ -13,6 +15,8 @@ use crate::hook::tool::Runtime;
 use crate::log::TraceId;
 use crate::severity::Severity;
 use crate::url::{Allowed, AllowedHost, PrivateHost};
+
+pub use agent_tools::AgentTools;
 
 /// The most input a hook reads unless configured otherwise.
 pub const MAX_INPUT_BYTES: usize = 10 * 1024 * 1024;
@@ -67,6 +71,9 @@ pub struct Checks {
     pub canary: CanaryCheck,
     /// Tools that may be used.
     pub tool_allowlist: AllowlistCheck,
+    /// Tools of the agent definition, for runtimes that do not keep to them by themselves.
+    #[serde(skip_serializing_if = "AgentTools::is_unlimited")]
+    pub agent_tools: AgentTools,
     /// Output that says no more than that all went well.
     pub suppress: bool,
     /// Invisible and misleading characters in output.
@@ -83,6 +90,7 @@ impl Default for Checks {
             ssrf: SsrfCheck::default(),
             canary: CanaryCheck::default(),
             tool_allowlist: AllowlistCheck::default(),
+            agent_tools: AgentTools::default(),
             suppress: true,
             unicode: true,
             secrets: true,

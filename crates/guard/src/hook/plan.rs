@@ -50,7 +50,7 @@ impl Check {
     /// Whether a configuration asks for it.
     pub(super) fn is_enabled(self, checks: &Checks) -> bool {
         match self {
-            Self::ToolAllowlist => checks.tool_allowlist.enabled,
+            Self::ToolAllowlist => checks.tool_allowlist.enabled || !checks.agent_tools.is_unlimited(),
             Self::CanaryInput => checks.canary.pre && !checks.canary.tokens.is_empty(),
             Self::CanaryOutput => checks.canary.post && !checks.canary.tokens.is_empty(),
             Self::Ssrf => checks.ssrf.enabled,
@@ -198,7 +198,8 @@ pub const CHECKS: &[CheckRow] = &[
         default: false,
         harness_key: "tool_allowlist_pretool.enabled",
         scanner: ScannerId::ToolAllowlist,
-        effect: "denies tools that the agent definition does not list",
+        effect: "denies tools that the agent definition does not list; on without the key where the definition limits tools and the runtime \
+                 does not keep to that by itself (`codex`, `opencode`), by what tools do instead of by name",
     },
     CheckRow {
         check: Check::CanaryInput,

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use crate::command::{self, Analysis};
 use crate::finding::Finding;
 use crate::hook::call::{Call, Unread};
+use crate::hook::config::HookConfig;
 use crate::hook::decision::{Action, Decision, HookPhase, Recorded};
 use crate::hook::engine::Hook;
 use crate::hook::plan::{self, Check};
@@ -97,7 +98,10 @@ fn run(check: Check, inspected: &Inspected<'_>) -> Verdict {
 
 fn tool_allowlist(inspected: &Inspected<'_>) -> Verdict {
     let mut verdict = Verdict::default();
-    if !inspected.hook.config.checks.tool_allowlist.allows(&inspected.call.name) {
+    let HookConfig { runtime, checks, .. } = &inspected.hook.config;
+    let name = &inspected.call.name;
+    let listed = !checks.tool_allowlist.enabled || checks.tool_allowlist.allows(name);
+    if !(listed && checks.agent_tools.allows(*runtime, name)) {
         let name = inspected.call.shown_name();
         verdict.deny(Finding::new(&TOOL_BLOCKED, None, format!("`{name}`")), |_| {
             format!("Tool '{name}' is NOT in the allowlist; use one of the tools that this agent is given")

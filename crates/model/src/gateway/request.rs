@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use crate::client::ModelRequest;
+use crate::client::{ModelRequest, ReasoningEffort};
 use crate::conversation::ToolDescription;
 
 /// The tools of the last request in wire form. Runs offer the same tools each turn.
@@ -52,7 +52,9 @@ pub(super) fn body(request: &ModelRequest<'_>, tools: &ToolsInWireForm) -> Bytes
     let head = format!(r#"{{"model":{},"messages":["#, Value::from(request.model));
     let limit =
         request.max_output_tokens.map(|limit| format!(r#","max_tokens":{limit}"#)).unwrap_or_default();
-    let tail = format!(r#","stream":true,"stream_options":{{"include_usage":true}}{limit}}}"#);
+    let effort = request.reasoning_effort.map(ReasoningEffort::as_str);
+    let effort = effort.map(|word| format!(r#","reasoning_effort":"{word}""#)).unwrap_or_default();
+    let tail = format!(r#","stream":true,"stream_options":{{"include_usage":true}}{limit}{effort}}}"#);
     let messages = request.conversation.wire();
     let length = head.len() + messages.len() + 1 + tools.len() + tail.len();
     let mut body = Vec::with_capacity(length);

@@ -1,6 +1,8 @@
 //! What is sent.
 
-use fullsend_model::{AssistantMessage, Gateway, Image, Message, ModelClient, ModelRequest, ToolCall};
+use fullsend_model::{
+    AssistantMessage, Gateway, Image, Message, ModelClient, ModelRequest, ReasoningEffort, ToolCall,
+};
 use fullsend_testkit::gateway::ScriptedGateway;
 use serde_json::json;
 
@@ -56,11 +58,12 @@ fn without_tools_nothing_is_said_about_them_and_a_limit_is_passed_on() {
         tools: &[],
         native_tools: &[],
         max_output_tokens: Some(99),
+        reasoning_effort: ReasoningEffort::from_word("xhigh"),
     };
     block_on(gateway.complete(request, &mut |_| {})).unwrap();
     let mut sent = server.requests()[0].json();
     sent.as_object_mut().unwrap().remove("messages");
-    let expected = json!({"model": "\"m\"", "stream": true, "stream_options": {"include_usage": true}, "max_tokens": 99});
+    let expected = json!({"model": "\"m\"", "stream": true, "stream_options": {"include_usage": true}, "max_tokens": 99, "reasoning_effort": "high"});
     assert_eq!(sent, expected);
 }
 
@@ -92,8 +95,14 @@ fn what_the_model_does_itself_is_named_by_type() {
     let native_tools = &["google_search".to_owned()][..];
     for tools in [&[][..], &list] {
         let model = "m";
-        let request =
-            ModelRequest { model, conversation: &conversation, tools, native_tools, max_output_tokens: None };
+        let request = ModelRequest {
+            model,
+            conversation: &conversation,
+            tools,
+            native_tools,
+            max_output_tokens: None,
+            reasoning_effort: None,
+        };
         block_on(gateway.complete(request, &mut |_| {})).unwrap();
     }
     let (alone, beside) = (server.requests()[0].json(), server.requests()[1].json());

@@ -46,8 +46,14 @@ pub(crate) async fn complete_with(
     conversation: &Conversation,
     tools: &[ToolDescription],
 ) -> (Result<Completion, ModelError>, Vec<String>) {
-    let request =
-        ModelRequest { model: "m-1", conversation, tools, native_tools: &[], max_output_tokens: None };
+    let request = ModelRequest {
+        model: "m-1",
+        conversation,
+        tools,
+        native_tools: &[],
+        max_output_tokens: None,
+        reasoning_effort: None,
+    };
     let mut heard = Vec::new();
     let mut listen = |progress: Progress<'_>| {
         heard.push(match progress {

@@ -20,7 +20,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-/// The directory of skills in the directory of a runtime.
+/// What the directory of skills is called in the directory of a runtime.
 const SKILLS: &str = "skills";
 /// The skill in the directory where it is put together.
 const COPY: &str = "tree";
@@ -30,8 +30,8 @@ const COPY: &str = "tree";
 pub(super) struct Delivery {
     /// Skills are put together here.
     private: PathBuf,
-    /// The runtime's directory on the host.
-    config: PathBuf,
+    /// The directory of skills on the host.
+    skills: PathBuf,
     /// The directory of skills in the sandbox.
     inside: String,
     delivered: Mutex<HashMap<String, TreeDigest>>,
@@ -57,18 +57,18 @@ pub(super) fn destination(skill: &SkillUrl) -> String {
 }
 
 impl Delivery {
-    pub(super) fn new(stage: &Stage, config_dir: &str) -> io::Result<Self> {
+    pub(super) fn new(stage: &Stage, skills: PathBuf, config_dir: &str) -> io::Result<Self> {
         let private = stage.root().join("fetched");
         DirBuilder::new().recursive(true).mode(0o700).create(&private)?;
         let inside = format!("{config_dir}/{SKILLS}");
-        let delivery = Self { private, config: stage.config(), inside, delivered: Mutex::default() };
+        let delivery = Self { private, skills, inside, delivered: Mutex::default() };
         delivery.skills()?;
         Ok(delivery)
     }
 
     /// The directory of skills, for the agent to read.
     pub(super) fn mount(&self) -> FilesystemMount {
-        FilesystemMount::read_only(self.config.join(SKILLS), &self.inside)
+        FilesystemMount::read_only(&self.skills, &self.inside)
     }
 
     /// The path of a delivered skill in the sandbox.
@@ -109,12 +109,15 @@ impl Delivery {
 
     /// The directory of skills, made if it is missing; a link in its place is an error.
     fn skills(&self) -> io::Result<OwnedFd> {
-        let config = open_directory(&self.config)?;
-        match rustix::fs::mkdirat(&config, SKILLS, Mode::from_raw_mode(0o755)) {
+        let (Some(parent), Some(name)) = (self.skills.parent(), self.skills.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let parent = open_directory(parent)?;
+        match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o755)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok(rustix::fs::openat(&config, SKILLS, DIRECTORY, Mode::empty())?)
+        Ok(rustix::fs::openat(&parent, name, DIRECTORY, Mode::empty())?)
     }
 
     fn is_directory(&self, name: &str) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,6 +43,8 @@ pub struct RuntimeFetcherConfig<'a> {
     pub store: Arc<Store>,
     /// Where the files of the run are.
     pub stage: &'a Stage,
+    /// Where the runtime has its skills on the host; what is there, the agent sees as `skills` in `config_dir`.
+    pub skills_dir: PathBuf,
     /// The runtime's own directory in the sandbox.
     pub config_dir: &'a str,
     /// What is looked for in a skill.
@@ -111,7 +114,7 @@ impl RuntimeFetcher {
             quota: Quota::new(most.unwrap_or(DEFAULT_FETCHES)),
             turns: Turns::default(),
             inspection: Arc::new(Inspection::new(config.checks, config.policy, config.log)),
-            delivery: Arc::new(Delivery::new(config.stage, config.config_dir)?),
+            delivery: Arc::new(Delivery::new(config.stage, config.skills_dir, config.config_dir)?),
             record: Record::new(Arc::clone(&config.store), config.told),
             store: config.store,
         };

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use fullsend_guard::Severity;
-use fullsend_guard::hook::{AllowlistCheck, CanaryCheck, Checks, CommandCheck, SsrfCheck, TirithCheck};
+use fullsend_guard::hook::{
+    AgentTools, AllowlistCheck, CanaryCheck, Checks, CommandCheck, SsrfCheck, TirithCheck,
+};
 use fullsend_harness::schema::{CommandHook, SandboxHooks, Security, Tirith, ToolAllowlist};
 use fullsend_harness::value::TirithLevel;
 use fullsend_yaml::Located;
@@ -15,6 +17,11 @@ use super::{SecurityError, canary_plan, is_on};
 pub struct HookInput<'a> {
     /// The tools that the agent definition lists, by name.
     pub tools: Vec<String>,
+    /// What the agent definition says about tools, for a runtime that does not keep to it by itself.
+    pub agent_tools: AgentTools,
+    /// Whether the runtime has names of its own for its tools. A list of names would deny all of them; what is listed is kept
+    /// to by the runtime itself, or as `agent_tools` says.
+    pub other_names: bool,
     /// Where tirith is.
     pub tirith: Option<&'a Path>,
     /// Canary tokens to look for.
@@ -37,12 +44,15 @@ pub fn hook_checks(security: &Security, input: HookInput<'_>) -> Result<Checks, 
     } = security.sandbox_hooks.clone().unwrap_or_default();
     let on = is_on(security.enabled.as_ref());
     let tokens = if canary.is_searched() { input.tokens } else { Vec::new() };
+    let mut tool_allowlist = allowlist(tool_allowlist_pretool.unwrap_or_default(), on, input.tools)?;
+    tool_allowlist.enabled &= !input.other_names;
     Ok(Checks {
         command: command(command_pretool.unwrap_or_default(), on),
         tirith: ask_tirith(tirith.unwrap_or_default(), on, input.tirith)?,
         ssrf: SsrfCheck { enabled: on && is_on(ssrf_pretool.as_ref()), ..SsrfCheck::default() },
         canary: CanaryCheck { pre: canary.pre, post: canary.post, tokens },
-        tool_allowlist: allowlist(tool_allowlist_pretool.unwrap_or_default(), on, input.tools)?,
+        tool_allowlist,
+        agent_tools: input.agent_tools,
         suppress: on && is_on(context_suppress_posttool.as_ref()),
         unicode: on && is_on(unicode_posttool.as_ref()),
         secrets: on && is_on(secret_redact_posttool.as_ref()),

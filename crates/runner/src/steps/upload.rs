@@ -69,7 +69,8 @@ pub(crate) async fn upload(
     if let Some(result) = &plan.result {
         assemble::schema(&result.bytes, &result.path, &stage).map_err(failed)?;
     }
-    let equipment = bootstrap(scene, &stage, &inputs.skills)?;
+    let mut equipment = bootstrap(scene, &stage, &inputs.skills)?;
+    warn(scene, std::mem::take(&mut equipment.warnings));
     let config_dir = request.runtime.config_dir();
     let mut files = inputs.host_files;
     files.extend(plan.token.iter().flat_map(|token| plan.canary.contents(token)));
@@ -205,6 +206,7 @@ async fn serve_skills(
         org: &scene.request.configuration.allow,
         store: scene.request.store.clone(),
         stage,
+        skills_dir: scene.request.runtime.skills_dir(stage),
         config_dir,
         checks: plan.security.checks.clone(),
         policy: plan.security.policy,

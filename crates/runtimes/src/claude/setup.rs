@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{CONFIG, definition};
 use crate::layout::{HOOK_CONFIG, PROGRAM, Stage};
 use crate::runtime::{Bootstrap, Equipment, RuntimeError};
+use crate::tools;
 use crate::tree;
 
 /// Settings of the administrator, which no other settings can undo.
@@ -45,7 +46,7 @@ const VARIABLES: &[(&str, &str)] = &[
 const UNCHECKED: &[&str] = &["Monitor", "ScheduleWakeup", "SendMessage"];
 
 /// The host's side of what is read-only.
-fn fixed(stage: &Stage) -> PathBuf {
+pub(super) fn fixed(stage: &Stage) -> PathBuf {
     stage.root().join("claude")
 }
 
@@ -53,6 +54,8 @@ fn fixed(stage: &Stage) -> PathBuf {
 pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
     let (fixed, config) = (fixed(input.stage), input.stage.config());
     let name = tree::agent_name(Runtime::Claude, &input.agent.name)?;
+    // `Bash(git *)` was observed to give the whole of `Bash`. To forbid part of a tool forbids all of it, which is safe.
+    tools::whole_tools(Runtime::Claude, &input.agent.tools)?;
     let skills = tree::by_name(Runtime::Claude, "skill", input.skills, &[])?;
     let plugins = tree::by_name(Runtime::Claude, "plugin", input.plugins, &[])?;
     let mut mounts = Vec::new();

@@ -1,14 +1,16 @@
 //! What Codex finds when it starts.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use fullsend_guard::hook::Runtime;
 use fullsend_sandbox::FilesystemMount;
 
 use super::CONFIG;
-use crate::layout::{HOOK_CONFIG, PROGRAM};
+use crate::layout::{HOOK_CONFIG, PROGRAM, Stage};
 use crate::prompt;
 use crate::runtime::{Bootstrap, Equipment, RuntimeError};
+use crate::tools;
 use crate::tree;
 
 /// The administrator's directory.
@@ -41,6 +43,11 @@ const OFF: &[&str] = &[
     "unified_exec",
 ];
 
+/// The host's side of what is read-only.
+pub(super) fn fixed(stage: &Stage) -> PathBuf {
+    stage.root().join("codex")
+}
+
 /// Puts everything in its place, but for the program and the way to the model.
 pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
     let runtime = Runtime::Codex;
@@ -48,6 +55,7 @@ pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError
         Err(RuntimeError::Unsupported { runtime: runtime.as_str(), problem: problem.to_owned() })
     };
     tree::agent_name(runtime, &input.agent.name)?;
+    tools::can_be_limited(runtime, input)?;
     if !input.plugins.is_empty() {
         return refuse("has no use for plugins; remove `plugins`, or use the runtime `claude`");
     }
@@ -59,7 +67,7 @@ pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError
     if !input.wanted.repository_config.is_empty() {
         return refuse("cannot take parts of the repository's configuration; remove what allows it");
     }
-    let (fixed, config) = (input.stage.root().join("codex"), input.stage.config());
+    let (fixed, config) = (fixed(input.stage), input.stage.config());
     let skills = fixed.join("skills");
     tree::make(&skills)?;
     tree::make(&config.join("skills"))?;

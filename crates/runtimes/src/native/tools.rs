@@ -7,6 +7,7 @@ use fullsend_agent::subagent::{self, Profile};
 use fullsend_guard::hook::{Runtime, ToolKind};
 
 use crate::runtime::{AgentText, RuntimeError};
+use crate::tools::whole_tools;
 
 /// What an agent may call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,18 +19,8 @@ pub(super) struct Allowed {
 /// What an agent definition lets the agent call. Tools that have no counterpart here, such as those of servers, are not
 /// there to be called.
 pub(super) fn allowed(agent: &AgentText, runtime: Runtime) -> Result<Allowed, RuntimeError> {
-    for entry in agent.tools.iter().chain(&agent.disallowed_tools) {
-        if entry.contains('(') {
-            // Without its limit the tool would be more than was allowed, or less than was forbidden.
-            return Err(RuntimeError::Unsupported {
-                runtime: runtime.as_str(),
-                problem: format!(
-                    "cannot limit a tool to some of its uses, as `{}` asks; name the tool alone, or leave it out",
-                    entry.escape_debug()
-                ),
-            });
-        }
-    }
+    whole_tools(runtime, &agent.tools)?;
+    whole_tools(runtime, &agent.disallowed_tools)?;
     let usual = || TOOLS.into_iter().filter(|tool| !NOT_BY_DEFAULT.contains(tool));
     let mut tools: BTreeSet<&str> = match agent.tools.as_slice() {
         [] => usual().collect(),

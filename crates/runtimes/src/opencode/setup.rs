@@ -1,12 +1,15 @@
 //! What opencode finds when it starts.
 
+use std::path::PathBuf;
+
 use fullsend_guard::hook::Runtime;
 use fullsend_sandbox::FilesystemMount;
 use serde_json::{Map, Value, json};
 
 use super::CONFIG;
-use crate::layout::{HOOK_CONFIG, PROGRAM};
+use crate::layout::{HOOK_CONFIG, PROGRAM, Stage};
 use crate::runtime::{Bootstrap, Equipment, RuntimeError, Wanted};
+use crate::tools;
 use crate::tree;
 
 /// The name of the model's service in its settings.
@@ -46,18 +49,27 @@ fn refuse(problem: &str) -> RuntimeError {
     RuntimeError::Unsupported { runtime: Runtime::OpenCode.as_str(), problem: problem.to_owned() }
 }
 
+/// The host's side of what is read-only.
+pub(super) fn fixed(stage: &Stage) -> PathBuf {
+    stage.root().join("opencode")
+}
+
 /// Puts everything in its place, but for the program and the way to the model.
 pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
     let name = tree::agent_name(Runtime::OpenCode, &input.agent.name)?;
+    tools::can_be_limited(Runtime::OpenCode, input)?;
     if !input.plugins.is_empty() {
         return Err(refuse(
             "has no use for plugins of this kind; remove `plugins`, or use the runtime `claude`",
         ));
     }
+    if input.wanted.debug.as_ref().is_some_and(|filter| filter != "*") {
+        return Err(refuse("cannot filter its debug log; use `--debug` alone"));
+    }
     if !input.wanted.repository_config.is_empty() {
         return Err(refuse("cannot take parts of the repository's configuration; remove what allows it"));
     }
-    let (fixed, config) = (input.stage.root().join("opencode"), input.stage.config());
+    let (fixed, config) = (fixed(input.stage), input.stage.config());
     for point in MOUNT_POINTS {
         tree::make(&fixed.join(point))?;
         tree::make(&config.join(point))?;

@@ -78,7 +78,10 @@ fn checks(
     output: &mut Output,
 ) -> Result<Checks> {
     let tokens = canary::tokens(&canary_plan(security), args.canary_file.as_deref(), output)?;
-    let checks = hook_checks(security, HookInput { tools, tirith: args.tirith.as_deref(), tokens });
+    let checks = hook_checks(
+        security,
+        HookInput { tools, tirith: args.tirith.as_deref(), tokens, ..HookInput::default() },
+    );
     checks.map_err(|error| {
         let help = match &error {
             SecurityError::NoTirith => "name it with `--tirith /path/to/tirith`",

@@ -35,9 +35,12 @@ pub(super) fn choose(
         ConfigFile::Repo(config) => config.runtime.as_ref(),
     });
     let name = args.runtime.or_else(|| configured.map(|name| name.value)).unwrap_or(RuntimeName::Native);
+    refuse_unused(&args.model, name)?;
     let program = |name: &str| program(args, environment, name);
     Ok(match name {
-        RuntimeName::Native => Arc::new(Native::new(native(model::choose(&args.model, &unnamed())?))),
+        RuntimeName::Native => {
+            Arc::new(Native::new(native(model::choose(&args.model, &unnamed(&args.model))?)))
+        }
         RuntimeName::Replay => {
             let script = args.model.replay.clone().unwrap_or_else(|| script_of(&session.root, &args.agent));
             let model = replay_model(&script).map_err(|error| {
@@ -75,8 +78,31 @@ fn native(model: ChosenModel) -> NativeConfig {
 }
 
 /// A harness may name the model, so it need not be named here.
-fn unnamed() -> OnRecord {
-    OnRecord { model: Some(String::new()), ..OnRecord::default() }
+fn unnamed(args: &ModelArgs) -> OnRecord {
+    OnRecord { model: args.replay.is_none().then(String::new), ..OnRecord::default() }
+}
+
+/// Options that this runtime has no use for, rather than taking them for nothing.
+fn refuse_unused(model: &ModelArgs, name: RuntimeName) -> Result<()> {
+    let ours = matches!(name, RuntimeName::Native | RuntimeName::Replay);
+    let native = name == RuntimeName::Native;
+    let unused = [
+        ("--replay", model.replay.is_some() && !ours),
+        ("--prices", model.prices.is_some() && !native),
+        ("--gateway-timeout-seconds", model.gateway_timeout_seconds.is_some() && !native),
+        // Children that search the web are not among what agents of harnesses may have.
+        ("--web-search-model", model.web_search_model.is_some()),
+    ];
+    if let Some((option, _)) = unused.into_iter().find(|(_, unused)| *unused) {
+        bail!(Advice::new(
+            format!("`{option}` is of no use to the runtime `{}`", name.as_str()),
+            "leave it out, or name another runtime with `--runtime NAME`",
+        ));
+    }
+    if model.prices.is_some() && model.model.is_none() {
+        bail!(Advice::new("`--prices` does not say of which model", "name it with `--model NAME`"));
+    }
+    Ok(())
 }
 
 /// The script of an agent's model, beside its harness.
