@@ -90,7 +90,11 @@ impl DebugLog {
             Event::CallEnded { call, done, .. } if tools => {
                 self.line(format_args!("result tool={} done={done}", named(&call.name)));
             }
+            Event::Denied { call, by, .. } if tools => {
+                self.line(format_args!("denied tool={} by={by:?}", named(&call.name)));
+            }
             Event::TurnBegan { .. }
+            | Event::Denied { .. }
             | Event::Text(_)
             | Event::Reasoning(_)
             | Event::Restarted
