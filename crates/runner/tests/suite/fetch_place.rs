@@ -146,7 +146,7 @@ impl FetchPlace {
             org: &org,
             store: self.store(wishes.offline),
             stage: &self.stage,
-            skills_dir: stage.config().join("skills"),
+            skills_dir: self.stage.config().join("skills"),
             config_dir: CONFIG_DIR,
             checks: Checks::default(),
             policy: Policy { fail_mode: wishes.fail_mode, ..Policy::default() },
