@@ -235,6 +235,13 @@ fn masks_values_by_the_name_they_stand_under() {
             "see {\"password\": \"REDACTED\"} there",
             vec![(json, Medium)],
         ),
+        // Letters of several bytes are never cut.
+        (
+            r#"{"password": "пароль-секрет-42ж"}, ende"#,
+            r#"{"password": "REDACTED"}, ende"#,
+            vec![(json, Medium)],
+        ),
+        ("DB_PASSWORD=秘密の合言葉1234 後", "DB_PASSWORD=REDACTED 後", vec![(env, Medium)]),
         ("password: hunter2secret\nname: x", "password: REDACTED\nname: x", vec![(env, Medium)]),
         ("password: |\n  hunter2secret\nname: x", "password: |\n  REDACTED\nname: x", vec![(env, Medium)]),
         ("apiToken = \"k7Qz2mX9vB4tR8wY1pL6\"", "apiToken = \"REDACTED\"", vec![(env, High)]),
