@@ -15,7 +15,7 @@ mod rules;
 mod runtime_config;
 
 pub use context::{Context, ContextFile, ContextLimits, Dependencies, Entry, Skip, context};
-pub use open::Root;
+pub use open::{Root, Shape, names, open_directory, open_file, shape};
 pub use outputs::{Content, Output, OutputFile, Outputs, outputs};
 pub use place::ContextKind;
 pub use replace::replace;

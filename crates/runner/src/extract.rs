@@ -16,6 +16,7 @@ use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use fullsend_guard::files::{Shape, names, open_directory, open_file, shape};
 use fullsend_guard::visible;
 use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
@@ -23,7 +24,6 @@ use thiserror::Error;
 pub use self::git::{GitConfig, harden_git};
 pub use self::patch::{PatchError, changes};
 pub use self::single::transcripts;
-use self::tree::{Shape, names, open_directory, open_file, shape};
 
 /// How many directories may lie in each other.
 const DEEPEST: usize = 128;

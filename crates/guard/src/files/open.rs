@@ -72,7 +72,7 @@ impl Root {
 
 /// What a directory entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// A regular file.
     File,
     /// A directory.
@@ -87,18 +87,18 @@ pub(crate) enum Shape {
 pub(crate) type Identity = (u64, u64);
 
 /// Opens the directory `name` in `parent`; fails on links.
-pub(crate) fn open_directory(parent: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
+pub fn open_directory(parent: impl AsFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(parent, name, SAFE | OFlags::DIRECTORY, Mode::empty())?)
 }
 
 /// Opens the file `name` in `parent`; fails on links, and on what has become something else than a file.
-pub(crate) fn open_file(parent: impl AsFd, name: &OsStr) -> io::Result<File> {
+pub fn open_file(parent: impl AsFd, name: &OsStr) -> io::Result<File> {
     let file = File::from(rustix::fs::openat(parent, name, SAFE, Mode::empty())?);
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
 /// The names in a directory, in order.
-pub(crate) fn names(directory: impl AsFd) -> io::Result<Vec<OsString>> {
+pub fn names(directory: impl AsFd) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory)? {
         let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
@@ -111,7 +111,7 @@ pub(crate) fn names(directory: impl AsFd) -> io::Result<Vec<OsString>> {
 }
 
 /// What `name` in `parent` is. Links are not followed.
-pub(crate) fn shape(parent: impl AsFd, name: &OsStr) -> io::Result<Shape> {
+pub fn shape(parent: impl AsFd, name: &OsStr) -> io::Result<Shape> {
     let status = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     Ok(match FileType::from_raw_mode(status.st_mode) {
         FileType::RegularFile => Shape::File,

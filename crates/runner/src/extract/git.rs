@@ -8,9 +8,9 @@ use std::io;
 use std::path::{Component, Path};
 use std::time::Duration;
 
+use fullsend_guard::files::Shape;
 use fullsend_runtimes::Cancel;
 
-use super::tree::Shape;
 use crate::durable;
 use crate::script::{self, Program, Script};
 
