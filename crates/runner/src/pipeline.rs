@@ -118,8 +118,7 @@ async fn go(
     held: &mut Held,
     known: &mut Known,
 ) -> Result<(), Stop> {
-    let root =
-        std::path::absolute(request.library.root()).map_err(Stop::io("find the fullsend directory"))?;
+    let root = request.library.root().canonicalize().map_err(Stop::io("find the fullsend directory"))?;
     let found = teller
         .step(Step::Load, None, async {
             let path = load::find(&request.configuration, &root, &request.agent)?;

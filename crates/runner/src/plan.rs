@@ -123,7 +123,7 @@ impl Plan {
         options: &Options,
         runtime: &dyn AgentRuntime,
     ) -> Result<Self, Stop> {
-        let root = std::path::absolute(library.root()).map_err(Stop::io("find the fullsend directory"))?;
+        let root = library.root().canonicalize().map_err(Stop::io("find the fullsend directory"))?;
         let broken = |library: &Library, problems| Stop::Broken {
             sources: Box::new(library.sources().clone()),
             problems,
