@@ -155,7 +155,7 @@ async fn go(
     })?;
     let place = home.root().to_owned();
     held.home = Some(home);
-    let inputs = teller.step(Step::ScanInput, None, async { scan::inputs(&scene, &place) }).await?;
+    let inputs = teller.step(Step::ScanInput, None, scan::inputs(&scene, &place)).await?;
     let uploaded = teller.step(Step::Upload, None, upload::upload(&scene, inputs, &place, held)).await?;
     let ground =
         teller.step(Step::Provision, None, provision::provision(&scene, uploaded, held, known)).await?;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_guard::canary::CanaryToken;
@@ -13,6 +14,8 @@ use fullsend_harness::schema::{
     AgentDefinition, FlowRules, HarnessFile, Security, SkillEntry, ToolList, ValidationLoop,
 };
 use fullsend_harness::value::{FeedbackMode, RepositoryConfig};
+use fullsend_origin::Sha256Digest;
+use fullsend_resolve::{Dependency, Store};
 use fullsend_runtimes::{AgentRuntime, AgentText, Wanted};
 use fullsend_yaml::{Diagnostic, Located, front_matter};
 use serde_json::Value;
@@ -62,21 +65,30 @@ pub(crate) struct Plan {
 #[derive(Debug)]
 pub(crate) struct SkillFiles {
     pub(crate) directory: PathBuf,
+    /// What it is pinned to, if it came from elsewhere.
+    pub(crate) digest: Option<Sha256Digest>,
     /// Files below it: what takes their place, or nothing.
     pub(crate) overrides: BTreeMap<String, Option<PathBuf>>,
 }
 
 impl SkillFiles {
-    /// The skill with what the harness changes in it, as a directory below `home`; itself where nothing is changed.
-    pub(crate) fn prepared(&self, home: &Path) -> Result<PathBuf, Stop> {
-        if self.overrides.is_empty() {
-            return Ok(self.directory.clone());
-        }
+    /// The skill with what the harness changes in it, as a directory below `home`: what is scanned there is what is used.
+    pub(crate) async fn prepared(&self, home: &Path, store: &Arc<Store>) -> Result<PathBuf, Stop> {
         let copy = home.join("skills").join(self.directory.file_name().unwrap_or_default());
         let doing = format!("prepare the skill `{}`", self.directory.display());
-        fs::create_dir_all(&copy).map_err(Stop::io(&doing))?;
-        copy_tree(&self.directory, &copy, &[])
-            .map_err(|error| Stop::Failed { message: error.to_string() })?;
+        fs::create_dir_all(home.join("skills")).map_err(Stop::io(&doing))?;
+        match self.digest {
+            // Verified once more on the way; programs of it can be run.
+            Some(digest) => store
+                .copy_directory(digest, &copy)
+                .await
+                .map_err(|error| Stop::Failed { message: format!("cannot {doing}: {error}") })?,
+            None => {
+                fs::create_dir(&copy).map_err(Stop::io(&doing))?;
+                copy_tree(&self.directory, &copy, &[])
+                    .map_err(|error| Stop::Failed { message: format!("cannot {doing}: {error}") })?;
+            }
+        }
         for (file, replacement) in &self.overrides {
             let target = copy.join(file);
             match replacement {
@@ -122,6 +134,7 @@ impl Plan {
         environment: &Environment,
         options: &Options,
         runtime: &dyn AgentRuntime,
+        dependencies: &[Dependency],
     ) -> Result<Self, Stop> {
         let root = library.root().canonicalize().map_err(Stop::io("find the fullsend directory"))?;
         let broken = |library: &Library, problems| Stop::Broken {
@@ -175,7 +188,12 @@ impl Plan {
         let schema = expanded.schema.as_deref().map(|schema| root.join(schema));
         Ok(Self {
             wanted: wanted(&harness, &definition, options),
-            skills: harness.skills.iter().flatten().map(|skill| skill_files(&root, skill)).collect(),
+            skills: harness
+                .skills
+                .iter()
+                .flatten()
+                .map(|skill| skill_files(&root, skill, dependencies))
+                .collect(),
             plugins: harness
                 .plugins
                 .iter()
@@ -234,15 +252,14 @@ fn local(root: &Path, written: Option<&str>) -> Option<PathBuf> {
     resolve(root, written?)
 }
 
-fn skill_files(root: &Path, entry: &SkillEntry) -> SkillFiles {
+fn skill_files(root: &Path, entry: &SkillEntry, dependencies: &[Dependency]) -> SkillFiles {
     let overrides = entry.overrides.iter().flatten().map(|(file, replacement)| {
         let replacement = replacement.as_ref().and_then(|source| local(root, source.local()));
         (file.clone(), replacement)
     });
-    SkillFiles {
-        directory: local(root, entry.source.local()).unwrap_or_default(),
-        overrides: overrides.collect(),
-    }
+    let directory = local(root, entry.source.local()).unwrap_or_default();
+    let fetched = dependencies.iter().find(|dependency| dependency.path == directory);
+    SkillFiles { digest: fetched.map(|fetched| fetched.sha256), overrides: overrides.collect(), directory }
 }
 
 fn scripts(root: &Path, harness: &HarnessFile, result_file: String) -> Scripts {

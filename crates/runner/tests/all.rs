@@ -4,7 +4,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::unimplemented,
     reason = "a broken assumption fails the test"
 )]
 

@@ -1,7 +1,7 @@
 //! A repository whose harness names things on a forge, inside namespaces where the forge is real.
 
 use fullsend_origin::{Sha256Digest, TreeDigest, TreePath};
-use fullsend_testkit::{Host, TestCa, TestFile, TestForge, TestRepo};
+use fullsend_testkit::{Host, TestCa, TestFile, TestForge, TestRepo, declare_skip};
 use serde_json::Value;
 
 use crate::suite::running::{Place, Ran};
@@ -35,6 +35,18 @@ impl ForgePlace {
         place.write("ca.pem", ca.pem());
         place.write(".fullsend/config.yaml", ALLOWED);
         Self { place, forge: TestForge::start(&ca, &ADDRESSES) }
+    }
+
+    /// The same for programs that make sandboxes; none where they cannot, which is a skip of `test`.
+    pub(crate) fn with_sandboxes(test: &str) -> Option<Self> {
+        let mut at = Self::new();
+        at.place.as_ordinary_user();
+        let tried = at.place.run(&["sandbox", "exec", "--", "true"]);
+        if tried.code == Some(0) {
+            return Some(at);
+        }
+        declare_skip(test, &format!("no sandbox can be made here: {}", tried.stderr));
+        None
     }
 
     /// Adds a repository with one commit and gives the commit's id.

@@ -1,6 +1,6 @@
 //! Skills that an agent asks for while `fullsend run` is under way: by the tool `fetch_skill`, and by `fullsend fetch-skill` in a shell.
 
-use fullsend_testkit::{TestFile, declare_skip, in_namespace, test_name};
+use fullsend_testkit::{TestFile, in_namespace, test_name};
 use serde_json::{Value, json};
 
 use crate::suite::forge_place::{ForgePlace, hosts, sha, tree};
@@ -27,12 +27,7 @@ struct Fetching {
 
 impl Fetching {
     fn new(test: &str) -> Option<Self> {
-        let at = ForgePlace::new();
-        let tried = at.place.run(&["sandbox", "exec", "--", "true"]);
-        if tried.code != Some(0) {
-            declare_skip(test, &format!("no sandbox can be made here: {}", tried.stderr));
-            return None;
-        }
+        let at = ForgePlace::with_sandboxes(test)?;
         at.place.write("repo/urls", "");
         let names: Vec<String> = (1..=12).map(|number| format!("s{number}")).collect();
         let files: Vec<TestFile> = names
@@ -180,7 +175,10 @@ fn what_may_not_come_does_not_and_is_on_record() {
         ];
         let urls: Vec<String> = rows.iter().map(|(url, _, _)| url.clone()).collect();
         let said = fetching.ask(EACH, &urls, &[]);
+        // Sockets in a shell are what the hook for commands refuses to understand.
+        fetching.harness("security: {sandbox_hooks: {command_pretool: {enabled: false}}}\n");
         let statuses = fetching.ask(STATUS, &urls, &[]);
+        fetching.harness("");
         assert_eq!((said.len(), statuses.len()), (rows.len(), rows.len()), "{said:?} {statuses:?}");
         for (((url, status, message), said), line) in rows.iter().zip(&said).zip(&statuses) {
             assert!(said.starts_with("Error: ") && said.contains(message), "{url}: {said}");

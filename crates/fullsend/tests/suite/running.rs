@@ -8,11 +8,13 @@ use tempfile::TempDir;
 /// A directory to run in.
 pub(crate) struct Place {
     directory: TempDir,
+    /// Whether the program is run as somebody who is not root of the namespace that the test is in.
+    as_user: bool,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap() }
+        Self { directory: tempfile::tempdir().unwrap(), as_user: false }
     }
 
     /// A repository with a fullsend directory in which one harness, agent and skill are right.
@@ -38,9 +40,22 @@ impl Place {
 
     /// The command, to be started in this place; only what is set here is in its environment.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_fullsend"));
+        let program = env!("CARGO_BIN_EXE_fullsend");
+        let mut command = match self.as_user {
+            true => Command::new("unshare"),
+            false => Command::new(program),
+        };
+        if self.as_user {
+            command.args(["--user", "--map-user=1000", "--map-group=1000", "--", program]);
+        }
         command.args(arguments).current_dir(self.path()).env_clear();
         command
+    }
+
+    /// Runs the program as an ordinary user from now on. Inside namespaces root may be that of the machine, whom a sandbox
+    /// does not take for its own.
+    pub(crate) fn as_ordinary_user(&mut self) {
+        self.as_user = true;
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {

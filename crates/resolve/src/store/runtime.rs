@@ -154,7 +154,23 @@ impl Store {
     /// # Errors
     /// When the copy in the cache is gone or damaged, or `target` cannot be written.
     pub async fn copy_skill(self: &Arc<Self>, skill: &SkillUrl, target: &Path) -> Result<(), SkillFault> {
-        let (digest, target) = (skill.digest, target.to_owned());
+        self.copy(skill.digest, target).await
+    }
+
+    /// The same for any directory in the cache, by the digest that it is pinned to.
+    ///
+    /// # Errors
+    /// When the copy in the cache is gone or damaged, or `target` cannot be written.
+    pub async fn copy_directory(
+        self: &Arc<Self>,
+        digest: Sha256Digest,
+        target: &Path,
+    ) -> Result<(), SkillFault> {
+        self.copy(tree_digest(digest).map_err(SkillFault::Lookup)?, target).await
+    }
+
+    async fn copy(self: &Arc<Self>, digest: TreeDigest, target: &Path) -> Result<(), SkillFault> {
+        let target = target.to_owned();
         match self.on_cache(move |cache| cache.copy_tree(&digest, &target)).await {
             Ok(Lookup::Hit(_)) => Ok(()),
             Ok(Lookup::Miss) => Err(SkillFault::Lookup(DependencyError::Offline)),

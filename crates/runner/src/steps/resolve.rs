@@ -55,7 +55,16 @@ pub(crate) async fn plan(
     });
     let (environment, options) = (&request.environment, &request.options);
     let runtime = request.runtime.as_ref();
-    let plan = Plan::make(resolution.harness, &mut request.library, name, environment, options, runtime)?;
+    let dependencies = &resolution.dependencies;
+    let plan = Plan::make(
+        resolution.harness,
+        &mut request.library,
+        name,
+        environment,
+        options,
+        runtime,
+        dependencies,
+    )?;
     let detail = match remote {
         0 => "nothing remote".to_owned(),
         1 => "1 remote resource".to_owned(),

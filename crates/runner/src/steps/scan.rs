@@ -27,7 +27,7 @@ pub(crate) struct Inputs {
 }
 
 /// Reads and scans what goes into the sandbox.
-pub(crate) fn inputs(scene: &Scene<'_, '_>, home: &Path) -> Result<Made<Inputs>, Stop> {
+pub(crate) async fn inputs(scene: &Scene<'_, '_>, home: &Path) -> Result<Made<Inputs>, Stop> {
     let (plan, request) = (scene.plan, scene.request);
     let place = scene.root.join(INSTRUCTIONS);
     let instructions = match fs::read(&place) {
@@ -41,7 +41,10 @@ pub(crate) fn inputs(scene: &Scene<'_, '_>, home: &Path) -> Result<Made<Inputs>,
     let written = plan.harness.host_files.as_deref().unwrap_or_default();
     let host_files = host_files::read(written, &plan.expanded.host_files, roots, &request.environment)
         .map_err(|error| Stop::refused(with_cause(&error), "correct `host_files` of the harness"))?;
-    let skills = plan.skills.iter().map(|skill| skill.prepared(home)).collect::<Result<Vec<PathBuf>, _>>()?;
+    let mut skills = Vec::with_capacity(plan.skills.len());
+    for skill in &plan.skills {
+        skills.push(skill.prepared(home, &request.store).await?);
+    }
     let input = ScanInput {
         agent: (&plan.agent_file, &plan.agent.source),
         skills: &skills,

@@ -238,6 +238,10 @@ struct Canned {
     asked: Mutex<Vec<ExecRequest>>,
 }
 
+fn only_answers() -> SandboxError {
+    SandboxError::Unsupported { backend: "canned", operation: "anything but commands", reason: String::new() }
+}
+
 impl SandboxBackend for Canned {
     fn name(&self) -> &'static str {
         "canned"
@@ -250,38 +254,38 @@ impl SandboxBackend for Canned {
         Box::pin(async { self.answer.clone().map_err(SandboxError::Exec) })
     }
     fn provision(&self, _: SandboxSpec) -> Pending<'_, SandboxSession> {
-        unimplemented!()
+        Box::pin(async { Err(only_answers()) })
     }
     fn session(&self, _: &SandboxSessionId) -> Result<SandboxSession, SandboxError> {
-        unimplemented!()
+        Err(only_answers())
     }
     fn attach_filesystem<'a>(
         &'a self,
         _: &'a SandboxSessionId,
         _: FilesystemMount,
     ) -> Pending<'a, SandboxSession> {
-        unimplemented!()
+        Box::pin(async { Err(only_answers()) })
     }
     fn apply_network_policy<'a>(&'a self, _: &'a SandboxSessionId, _: NetworkPolicy) -> Pending<'a, ()> {
-        unimplemented!()
+        Box::pin(async { Err(only_answers()) })
     }
     fn spawn<'a>(&'a self, _: &'a SandboxSessionId, _: ExecRequest) -> Pending<'a, Running> {
-        unimplemented!()
+        Box::pin(async { Err(only_answers()) })
     }
     fn snapshot<'a>(&'a self, _: &'a SandboxSessionId) -> Pending<'a, SandboxSnapshot> {
-        unimplemented!()
+        Box::pin(async { Err(only_answers()) })
     }
     fn resume<'a>(&'a self, _: &'a SandboxSessionId) -> Pending<'a, SandboxSession> {
-        unimplemented!()
+        Box::pin(async { Err(only_answers()) })
     }
     fn fork<'a>(&'a self, _: &'a SandboxSnapshot) -> Pending<'a, SandboxSession> {
-        unimplemented!()
+        Box::pin(async { Err(only_answers()) })
     }
     fn suspend<'a>(&'a self, _: &'a SandboxSessionId) -> Pending<'a, ()> {
-        unimplemented!()
+        Box::pin(async { Err(only_answers()) })
     }
     fn terminate<'a>(&'a self, _: &'a SandboxSessionId) -> Pending<'a, ()> {
-        unimplemented!()
+        Box::pin(async { Err(only_answers()) })
     }
 }
 
