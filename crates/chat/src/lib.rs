@@ -2,6 +2,7 @@
 //!
 //! # Entry points
 //!
+//! * [`client`]: asks a service, over any pair of streams
 //! * [`protocol`]: every request, answer, event and error, as types and as JSON Schema
 //!
 //! # Invariants
@@ -13,4 +14,5 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod client;
 pub mod protocol;
