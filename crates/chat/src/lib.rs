@@ -3,7 +3,8 @@
 //! # Entry points
 //!
 //! * [`client`]: asks a service, over any pair of streams
-//! * [`protocol`]: every request, answer, event and error, as types and as JSON Schema
+//! * [`protocol`]: every request, answer, event and error, as types
+//! * [`reference`]: the same as JSON Schema and as a page
 //!
 //! # Invariants
 //!
@@ -16,3 +17,4 @@
 
 pub mod client;
 pub mod protocol;
+pub mod reference;
