@@ -3,6 +3,10 @@
 //! # Entry points
 //!
 //! * [`protocol`]: every request, answer, event and error, as types and as JSON Schema
+//! * [`service::Service`]: answers requests and makes turns
+//! * [`store::Store`]: sessions, turns and events in SQLite
+//! * [`transport::serve`]: reads requests and writes answers and events
+//! * [`turn::AgentTurns`]: turns of the built-in agent; [`turn::TurnRunner`] is what makes turns
 //!
 //! # Invariants
 //!
@@ -13,4 +17,9 @@
 //!
 //! Print, read the environment, know the command line.
 
+mod outbox;
 pub mod protocol;
+pub mod service;
+pub mod store;
+pub mod transport;
+pub mod turn;
