@@ -15,6 +15,11 @@ mod suite {
     mod agent_resume;
     mod agent_sidecars;
     mod cache;
+    mod chat_crashes;
+    mod chat_crowd;
+    mod chat_example;
+    mod chat_process;
+    mod chat_python;
     mod definitions;
     mod docker_engine;
     mod doctor;
