@@ -8,6 +8,7 @@ pub mod collector;
 mod comment;
 pub mod mint;
 pub mod status;
+mod target;
 
 use fullsend_fetch::service::ServiceClient;
 

@@ -75,7 +75,8 @@ pub async fn run(request: Request, resolver: Resolver, sink: Sink<'_>) -> Finish
     let stop = ended.err();
     let (state, exit_code) = stop.as_ref().map_or((State::Success, 0), verdict);
     let reason = stop.as_ref().map(|stop| teller.masked(stop.to_string()));
-    let skipped = known.skipped.take();
+    let skipped =
+        known.skipped.take().map(|(skipped, reason)| (skipped, reason.map(|reason| teller.masked(reason))));
     let finished =
         teller.take_records().map(|records| records.finish(state, exit_code.into(), reason, skipped.clone()));
     let (report, unrecorded, batch) = match finished {
@@ -176,7 +177,7 @@ async fn go(
     teller
         .step(Step::Check, None, async {
             // Before variables are checked: some are there only then.
-            introduce::mint(&mut request, role.as_deref(), teller).await?;
+            let minted = introduce::mint(&mut request, role.as_deref(), teller).await?;
             introduce::comment(&mut request, &name, teller, known);
             let warnings = check::lint_harness(&root, &found, &request.environment)?;
             let detail = match warnings.len() {
@@ -184,7 +185,8 @@ async fn go(
                 many => format!("{many} warnings"),
             };
             warnings.into_iter().for_each(|warning| teller.warn(warning));
-            Ok(Made::done((), detail))
+            let minted = minted.map(|minted| format!("; {minted}")).unwrap_or_default();
+            Ok(Made::done((), format!("{detail}{minted}")))
         })
         .await?;
     let plan = teller

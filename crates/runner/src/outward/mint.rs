@@ -212,7 +212,9 @@ fn minted(answer: &ServiceAnswer, whom: &str) -> Result<Option<Minted>, MintErro
     }
     // Too short a text could not be told from others, and so not be kept out of anything.
     let Ok(mark) = CanaryToken::parse(token) else { return Ok(None) };
-    let expires_at = text("expires_at").filter(|text| text.len() <= 64).map(str::to_owned);
+    let plain =
+        |text: &&str| text.len() <= 64 && text.bytes().all(|byte| usual(byte) || matches!(byte, b':' | b'+'));
+    let expires_at = text("expires_at").filter(plain).map(str::to_owned);
     Ok(Some(Minted { token: Secret::new(token), mark, expires_at }))
 }
 

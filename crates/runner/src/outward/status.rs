@@ -1,7 +1,5 @@
 //! Comments on the issue or change that a run works on: one comment, which says in the end how the run went.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use fullsend_fetch::service::{
@@ -16,89 +14,13 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::comment::Comment;
-use super::mint::{is_repository, with_cause};
+use super::mint::with_cause;
+pub use super::target::{RunUrl, StatusNumber, StatusRepo, StatusTarget, TargetError};
 use crate::environment::Environment;
 use crate::report::State;
 
 /// How long the last word may take, whatever became of the first.
 const BUDGET: Duration = Duration::from_secs(15);
-
-/// A repository: `owner/name`, on GitLab with more groups.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatusRepo(String);
-
-/// What is commented on: `N`, or `!N` for a merge request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StatusNumber {
-    number: u64,
-    merge_request: bool,
-}
-
-/// Where the run can be watched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunUrl(String);
-
-/// What a run comments on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatusTarget {
-    /// The repository.
-    pub repo: StatusRepo,
-    /// The issue or change.
-    pub number: StatusNumber,
-    /// What the comment leads to.
-    pub run_url: Option<RunUrl>,
-}
-
-/// Why a text says nothing to comment on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum TargetError {
-    /// No repository.
-    #[error("is not a repository; write `owner/name`")]
-    Repo,
-    /// No number.
-    #[error("is not a number; write that of an issue or change, on GitLab `!N` for a merge request")]
-    Number,
-    /// No address.
-    #[error("{0}")]
-    Url(ServiceUrlError),
-}
-
-impl FromStr for StatusRepo {
-    type Err = TargetError;
-
-    fn from_str(text: &str) -> Result<Self, TargetError> {
-        let fit = (2..=20).contains(&text.split('/').count()) && text.split('/').all(is_repository);
-        if fit { Ok(Self(text.to_owned())) } else { Err(TargetError::Repo) }
-    }
-}
-
-impl FromStr for StatusNumber {
-    type Err = TargetError;
-
-    fn from_str(text: &str) -> Result<Self, TargetError> {
-        let digits = text.strip_prefix('!').unwrap_or(text);
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.parse().ok().filter(|number| plain && *number > 0);
-        let number = number.ok_or(TargetError::Number)?;
-        Ok(Self { number, merge_request: text.starts_with('!') })
-    }
-}
-
-impl FromStr for RunUrl {
-    type Err = TargetError;
-
-    fn from_str(text: &str) -> Result<Self, TargetError> {
-        ServiceUrl::parse(text, Channel::Any).map_err(TargetError::Url)?;
-        Ok(Self(text.trim().to_owned()))
-    }
-}
-
-impl fmt::Display for RunUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
 
 /// Why nobody was told. A warning, never the end of a run.
 #[derive(Debug, Error)]
@@ -230,11 +152,10 @@ fn paths(
     target: &StatusTarget,
     merge_request: Option<&str>,
 ) -> Result<(String, String), StatusError> {
-    let StatusTarget {
-        repo: StatusRepo(repo), number: StatusNumber { number, merge_request: is_merge }, ..
-    } = target;
+    let repo = target.repo.as_str();
+    let StatusNumber { number, merge_request: is_merge } = target.number;
     match forge {
-        Forge::GitHub if *is_merge => Err(StatusError::MergeRequest),
+        Forge::GitHub if is_merge => Err(StatusError::MergeRequest),
         Forge::GitHub if repo.matches('/').count() != 1 => Err(StatusError::Repo),
         Forge::GitHub => {
             let issues = format!("/repos/{repo}/issues");
@@ -242,7 +163,7 @@ fn paths(
         }
         Forge::GitLab => {
             // Issues and merge requests are counted apart. In a pipeline of one, its number is meant.
-            let is_merge = *is_merge || merge_request == Some(number.to_string().as_str());
+            let is_merge = is_merge || merge_request == Some(number.to_string().as_str());
             let kind = if is_merge { "merge_requests" } else { "issues" };
             let notes = format!("/projects/{}/{kind}/{number}/notes", repo.replace('/', "%2F"));
             Ok((notes.clone(), notes))
@@ -261,26 +182,21 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    /// Says that the run has begun. `masked` takes secrets out of the text.
+    /// Says that the run has begun. `masked` is told the token that comments are made with, and takes secrets out of the text.
     pub(crate) fn begin(
         client: &ServiceClient,
         target: &StatusTarget,
         platform: Option<Platform>,
         environment: &Environment,
         agent: &str,
-        masked: impl FnOnce(String) -> String,
+        masked: impl FnOnce(&Secret, String) -> String,
     ) -> Result<Self, StatusError> {
         let comments = Comments::new(client, target, platform, environment)?;
         let run_url = target.run_url.as_ref().map(ToString::to_string);
         let comment = Comment { agent: agent.to_owned(), run_url };
-        let (text, maker) = (masked(comment.started()), comments.clone());
+        let (text, maker) = (masked(&comments.token, comment.started()), comments.clone());
         let first = tokio::spawn(async move { maker.make(&text).await });
         Ok(Self { comments, comment, began: Instant::now(), first })
-    }
-
-    /// The token that comments are made with.
-    pub(crate) fn token(&self) -> &Secret {
-        &self.comments.token
     }
 
     /// Says how the run has ended.
@@ -299,45 +215,5 @@ impl Status {
         let told = timeout(BUDGET, telling).await;
         self.first.abort();
         told.unwrap_or_else(|_elapsed| Err(StatusError::Late { host: self.comments.host() }))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{RunUrl, StatusNumber, StatusRepo};
-
-    #[test]
-    fn a_target_is_names_and_numbers() {
-        for (text, fit) in [
-            ("owner/name", true),
-            ("group/sub/name", true),
-            ("o.w-n_er/n.a", true),
-            ("name", false),
-            ("owner/", false),
-            ("/name", false),
-            ("owner/../x", false),
-            ("owner/na me", false),
-            ("owner/name?x", false),
-            ("owner/%2e", false),
-            ("https://github.com/owner/name", false),
-        ] {
-            assert_eq!(text.parse::<StatusRepo>().is_ok(), fit, "{text}");
-        }
-        for (text, fit) in [
-            ("7", true),
-            ("!7", true),
-            ("0", false),
-            ("-1", false),
-            ("+1", false),
-            ("#7", false),
-            ("", false),
-        ] {
-            assert_eq!(text.parse::<StatusNumber>().is_ok(), fit, "{text}");
-        }
-        for (text, fit) in
-            [("https://ci.example/1?x=y", true), ("javascript:alert(1)", false), ("/runs/1", false)]
-        {
-            assert_eq!(text.parse::<RunUrl>().is_ok(), fit, "{text}");
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Gets a run the token of its agent's role, and says where it works that it has begun.
 
 use fullsend_guard::canary::CanaryToken;
+use fullsend_sandbox::Secret;
 
 use crate::outward::mint::{MintError, repositories, variables};
 use crate::outward::status::Status;
@@ -10,9 +11,13 @@ use crate::stop::Stop;
 use crate::teller::Teller;
 
 /// Asks the mint, if there is one, and gives the run what it gave. Only the snapshot of the environment is changed, so there
-/// is nothing to be put back in the end.
-pub(crate) async fn mint(request: &mut Request, role: Option<&str>, teller: &Teller<'_>) -> Result<(), Stop> {
-    let Some(mint) = &request.outward.mint else { return Ok(()) };
+/// is nothing to be put back in the end. Says what was given.
+pub(crate) async fn mint(
+    request: &mut Request,
+    role: Option<&str>,
+    teller: &Teller<'_>,
+) -> Result<Option<String>, Stop> {
+    let Some(mint) = &request.outward.mint else { return Ok(None) };
     let role = role.ok_or(Stop::Mint(MintError::NoRole))?;
     let repositories = repositories(&request.environment).map_err(Stop::Mint)?;
     let minted = mint.token(&request.outward.client, role, &repositories).await.map_err(Stop::Mint)?;
@@ -24,24 +29,24 @@ pub(crate) async fn mint(request: &mut Request, role: Option<&str>, teller: &Tel
     for (name, value) in variables(role, request.platform) {
         request.environment.set(name, value.unwrap_or_else(|| minted.token.expose()));
     }
-    Ok(())
+    let until = minted.expires_at.map(|time| format!(" until {time}")).unwrap_or_default();
+    Ok(Some(format!("token for role {role}{until}")))
 }
 
 /// Begins the comment, if one is wanted. That it cannot is a warning.
 pub(crate) fn comment(request: &mut Request, agent: &str, teller: &Teller<'_>, known: &mut Known) {
     let Some(target) = &request.outward.status else { return };
     let (client, platform) = (&request.outward.client, request.platform);
-    let begun =
-        Status::begin(client, target, platform, &request.environment, agent, |text| teller.masked(text));
-    match begun {
-        Ok(status) => {
-            // Too short a token could not be told from other texts.
-            if let Ok(mark) = CanaryToken::parse(status.token().expose()) {
-                teller.mask(std::slice::from_ref(&mark));
-                request.environment.add_secret(mark);
-            }
-            known.status = Some(status);
-        }
+    let mut mark = None;
+    let masked = |token: &Secret, text| {
+        // Too short a token could not be told from other texts.
+        mark = CanaryToken::parse(token.expose()).ok();
+        teller.mask(mark.as_slice());
+        teller.masked(text)
+    };
+    match Status::begin(client, target, platform, &request.environment, agent, masked) {
+        Ok(status) => known.status = Some(status),
         Err(error) => teller.warn(format!("there is no status comment: {error}")),
     }
+    mark.into_iter().for_each(|mark| request.environment.add_secret(mark));
 }
