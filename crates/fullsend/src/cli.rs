@@ -383,6 +383,8 @@ pub(crate) enum SchemaKind {
     SandboxPolicy,
     /// The rules of information flow: the file of `--flow-policy`, and `flow` in a harness
     FlowPolicy,
+    /// The lines of `fullsend chat --stdio`
+    ChatProtocol,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
