@@ -17,11 +17,11 @@ use tokio::sync::Notify;
 
 /// Turns that do what is said to them.
 #[derive(Debug, Default)]
-pub struct Scripted {
+pub(super) struct Scripted {
     /// Lets a turn go on that waits for it.
-    pub gate: Arc<Notify>,
+    pub(super) gate: Arc<Notify>,
     /// What turns were given.
-    pub orders: Mutex<Vec<TurnOrder>>,
+    pub(super) orders: Mutex<Vec<TurnOrder>>,
 }
 
 impl TurnRunner for Scripted {
@@ -103,25 +103,25 @@ fn write(desk: &TurnDesk) {
 
 /// A service, and what a client would ask of it.
 #[derive(Debug)]
-pub struct Talk {
-    pub service: Arc<Service>,
-    pub script: Arc<Scripted>,
-    pub complaints: Arc<Mutex<Vec<String>>>,
-    pub database: Option<PathBuf>,
+pub(super) struct Talk {
+    pub(super) service: Arc<Service>,
+    pub(super) script: Arc<Scripted>,
+    pub(super) complaints: Arc<Mutex<Vec<String>>>,
+    pub(super) database: Option<PathBuf>,
 }
 
 impl Talk {
     /// On a database that is gone afterwards.
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::on(None)
     }
 
     /// On a file.
-    pub fn on(database: Option<&Path>) -> Self {
+    pub(super) fn on(database: Option<&Path>) -> Self {
         Self::with(database, Settings::default())
     }
 
-    pub fn with(database: Option<&Path>, settings: Settings) -> Self {
+    pub(super) fn with(database: Option<&Path>, settings: Settings) -> Self {
         let place = database.map_or(Place::Temporary { keep: None }, |path| Place::File(path.to_owned()));
         let store = Store::open(&place, Arc::new(SystemClock)).unwrap();
         let (script, complaints) = (Arc::new(Scripted::default()), Arc::new(Mutex::new(Vec::new())));
@@ -134,17 +134,17 @@ impl Talk {
     }
 
     /// Sends a line.
-    pub async fn line(&self, line: &str) -> Value {
+    pub(super) async fn line(&self, line: &str) -> Value {
         serde_json::from_str(&self.service.handle(line.as_bytes()).await).unwrap()
     }
 
     /// Asks for something.
-    pub async fn ask(&self, method: &str, params: Value) -> Value {
+    pub(super) async fn ask(&self, method: &str, params: Value) -> Value {
         self.line(&request(method, &params)).await
     }
 
     /// What came of something that can be done.
-    pub async fn done(&self, method: &str, params: Value) -> Value {
+    pub(super) async fn done(&self, method: &str, params: Value) -> Value {
         let answer = self.ask(method, params).await;
         assert_eq!(answer["ok"], true, "{answer}");
         assert_eq!(answer["requestId"], "r1");
@@ -152,31 +152,31 @@ impl Talk {
     }
 
     /// Why something cannot be done.
-    pub async fn refused(&self, method: &str, params: Value) -> Value {
+    pub(super) async fn refused(&self, method: &str, params: Value) -> Value {
         let answer = self.ask(method, params).await;
         assert_eq!(answer["ok"], false, "{answer}");
         assert_eq!(answer["requestId"], "r1");
         answer["error"].clone()
     }
 
-    pub async fn start(&self, session: &str) -> Value {
+    pub(super) async fn start(&self, session: &str) -> Value {
         self.done("start_session", json!({"sessionId": session, "workspace": {"hostPath": "/w"}})).await
     }
 
     /// Begins a turn.
-    pub async fn say(&self, session: &str, turn: &str, text: &str) -> Value {
+    pub(super) async fn say(&self, session: &str, turn: &str, text: &str) -> Value {
         let params = json!({"sessionId": session, "turnId": turn, "input": {"text": text}});
         self.done("start_turn", params).await
     }
 
     /// Begins a turn and waits for its end.
-    pub async fn said(&self, session: &str, turn: &str, text: &str) -> Value {
+    pub(super) async fn said(&self, session: &str, turn: &str, text: &str) -> Value {
         self.say(session, turn, text).await;
         self.ended(session, turn).await
     }
 
     /// A turn, when it has ended.
-    pub async fn ended(&self, session: &str, turn: &str) -> Value {
+    pub(super) async fn ended(&self, session: &str, turn: &str) -> Value {
         let mut found = Value::Null;
         self.until(async || {
             let turns = self.done("list_turns", json!({"sessionId": session})).await;
@@ -190,7 +190,7 @@ impl Talk {
     }
 
     /// Waits until something is so.
-    pub async fn until(&self, mut is_so: impl AsyncFnMut() -> bool) {
+    pub(super) async fn until(&self, mut is_so: impl AsyncFnMut() -> bool) {
         let start = Instant::now();
         while !is_so().await {
             assert!(start.elapsed() < Duration::from_secs(60), "it never came: {:?}", self.events().await);
@@ -199,7 +199,7 @@ impl Talk {
     }
 
     /// Waits for an event, and returns it.
-    pub async fn event(&self, kind: &str) -> Value {
+    pub(super) async fn event(&self, kind: &str) -> Value {
         let mut found = None;
         self.until(async || {
             found = self.events().await.into_iter().find(|one| one["event"]["kind"] == kind);
@@ -209,25 +209,25 @@ impl Talk {
         found.unwrap()["event"].clone()
     }
 
-    pub async fn events(&self) -> Vec<Value> {
+    pub(super) async fn events(&self) -> Vec<Value> {
         let listed = self.done("list_events", json!({})).await;
         listed["events"].as_array().unwrap().clone()
     }
 
     /// The kinds of all events, which have no gap.
-    pub async fn kinds(&self) -> Vec<String> {
+    pub(super) async fn kinds(&self) -> Vec<String> {
         let events = self.events().await;
         let sequences: Vec<u64> = events.iter().map(|one| one["sequence"].as_u64().unwrap()).collect();
         assert_eq!(sequences, (1..=events.len() as u64).collect::<Vec<_>>());
         events.iter().map(|one| one["event"]["kind"].as_str().unwrap().to_owned()).collect()
     }
 
-    pub async fn status(&self, session: &str) -> Value {
+    pub(super) async fn status(&self, session: &str) -> Value {
         self.done("status", json!({"sessionId": session})).await["sessions"][0].clone()
     }
 
     /// Lets the database say no to some events.
-    pub fn forbid(&self, condition: &str) {
+    pub(super) fn forbid(&self, condition: &str) {
         let database = rusqlite::Connection::open(self.database.as_ref().unwrap()).unwrap();
         let trigger = format!(
             "CREATE TRIGGER no BEFORE INSERT ON chat_event WHEN {condition} BEGIN SELECT RAISE(ABORT, 'full'); END"
@@ -235,14 +235,14 @@ impl Talk {
         database.execute_batch(&trigger).unwrap();
     }
 
-    pub fn permit(&self) {
+    pub(super) fn permit(&self) {
         let database = rusqlite::Connection::open(self.database.as_ref().unwrap()).unwrap();
         database.execute_batch("DROP TRIGGER no").unwrap();
     }
 }
 
 /// A request as a line.
-pub fn request(method: &str, params: &Value) -> String {
+pub(super) fn request(method: &str, params: &Value) -> String {
     let request = json!({"type": "fullsend.chat.request", "protocolVersion": 1, "requestId": "r1", "method": method,
         "params": params});
     request.to_string()
