@@ -9,5 +9,11 @@
 
 mod suite {
     mod client;
+    mod policies;
+    mod recovery;
     mod reference;
+    mod requests;
+    mod scripted;
+    mod service;
+    mod transport;
 }

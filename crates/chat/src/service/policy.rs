@@ -108,6 +108,8 @@ pub(super) fn of_turn(
     let least = mode_of(session).unwrap_or_default();
     let mode = mode_of(&policy).unwrap_or(least);
     policy.cfc_enforcement_mode = Some(mode.as_str().to_owned());
+    // A turn without evidence of its own is what its session is.
+    policy.prompt_slot = policy.prompt_slot.or_else(|| session.prompt_slot.clone());
     // Who is asked about a tool in a session is asked about it in all of its turns.
     policy.approval_tool_ids.extend(session.approval_tool_ids.iter().cloned());
     let mut more = Excess::new("the session");
@@ -151,7 +153,8 @@ pub(super) fn wants_browser(policy: &ChatPolicy) -> bool {
 
 /// Whether all names in a policy are names of something.
 fn known(policy: &ChatPolicy) -> Result<(), ChatError> {
-    let lists = [("allowedToolIds", &policy.allowed_tool_ids), ("approvalToolIds", &policy.approval_tool_ids)];
+    let lists =
+        [("allowedToolIds", &policy.allowed_tool_ids), ("approvalToolIds", &policy.approval_tool_ids)];
     for (key, names) in lists {
         if let Some(name) = names.iter().find(|name| !TOOLS.contains(&name.as_str())) {
             let problem = format!("`{name}` is no tool; tools are {}", TOOLS.join(", "));

@@ -47,9 +47,8 @@ fn service(args: &ChatArgs, output: &mut Output) -> Result<Arc<Service>> {
     let settings = Settings {
         allowance,
         room: held.map_or(USUAL_ROOM, |held| usize::try_from(held).unwrap_or(usize::MAX)),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        clock: Arc::new(SystemClock),
         complaints: Arc::new(complain),
+        ..Settings::default()
     };
     let service = Service::new(store, Arc::new(AgentTurns::new(kit)), settings);
     service.recover()?;
