@@ -12,6 +12,8 @@ mod support {
 }
 
 mod suite {
+    mod client;
+    mod reference;
     mod store_commits;
     mod store_files;
     mod store_laws;
