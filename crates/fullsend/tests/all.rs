@@ -20,6 +20,7 @@ mod suite {
     mod chat_example;
     mod chat_process;
     mod chat_python;
+    mod chat_store;
     mod definitions;
     mod docker_engine;
     mod doctor;
