@@ -7,6 +7,10 @@
     reason = "a broken assumption fails the test"
 )]
 
+mod support {
+    pub(crate) mod records;
+}
+
 mod suite {
     mod client;
     mod policies;
@@ -15,5 +19,10 @@ mod suite {
     mod requests;
     mod scripted;
     mod service;
+    mod store_commits;
+    mod store_files;
+    mod store_laws;
+    mod store_processes;
+    mod store_prune;
     mod transport;
 }

@@ -2,6 +2,8 @@
 
 mod kit;
 mod models;
+mod prune;
+mod sessions;
 mod stdio;
 
 use std::io::IsTerminal as _;
@@ -14,13 +16,18 @@ use fullsend_chat::store::{Place, Store};
 use fullsend_chat::turn::AgentTurns;
 use fullsend_guard::SystemClock;
 
-use crate::cli::ChatArgs;
+use crate::cli::{ChatArgs, ChatCommand, ChatDatabaseArgs};
 use crate::environment;
 use crate::exit::Exit;
 use crate::output::{Advice, Output};
 
 /// Serves a program, or talks to a person.
 pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
+    match &args.command {
+        Some(ChatCommand::Sessions(args)) => return sessions::run(args, output),
+        Some(ChatCommand::Prune(args)) => return prune::run(args, output),
+        None => {}
+    }
     if args.stdio {
         return stdio::run(args, output);
     }
@@ -62,9 +69,23 @@ fn complain(text: &str) {
     let _nowhere_to_tell = writeln!(std::io::stderr().lock(), "error: {text}");
 }
 
+/// The database that is looked after; it must be there.
+fn existing(args: &ChatDatabaseArgs) -> Result<Store> {
+    let Some(path) = args.chat_session_db.clone().or_else(database_of_environment) else {
+        bail!(Advice::new(
+            "no chat database is named",
+            "name it with `--chat-session-db`, or in `FULLSEND_CHAT_SESSION_DB`"
+        ));
+    };
+    Ok(Store::open(&Place::Existing(path), Arc::new(SystemClock))?)
+}
+
+fn database_of_environment() -> Option<PathBuf> {
+    environment::agent_option("CHAT_SESSION_DB").map(|(_, path)| PathBuf::from(path))
+}
+
 fn place(args: &ChatArgs, held: Option<u64>) -> Place {
-    let of_environment = || environment::agent_option("CHAT_SESSION_DB").map(|(_, path)| PathBuf::from(path));
-    match args.chat_session_db.clone().or_else(of_environment) {
+    match args.chat_session_db.clone().or_else(database_of_environment) {
         Some(path) => Place::File(path),
         None => Place::Temporary { keep: held },
     }
