@@ -88,7 +88,7 @@ fn calls_and_what_they_change_are_told() {
         ("tool_completed", "edit_file completed"),
         ("file_changed", "/workspace/a.txt edit_file applied 1 edit(s), 1 replacement(s)"),
         ("tool_started", "bash exit 3"),
-        ("tool_completed", "bash failed"),
+        ("tool_completed", "bash completed"),
         ("tool_started", "web_fetch http://127.0.0.1:1/"),
         ("tool_completed", "web_fetch denied"),
     ];
@@ -203,7 +203,7 @@ fn a_client_that_is_gone_does_not_cut_a_turn_short() {
 
 #[test]
 fn a_service_that_cannot_start_says_so_to_people_only() {
-    let place = place(&[]);
+    let place = place(&[json!({"say": "Hi."})]);
     let stdio = ["chat", "--stdio", "--replay", "../model.yaml"];
     let table: [(&[&str], i32, &str); 6] = [
         (&["--chat-session-db", "nowhere/chat.db"], 1, "nowhere/chat.db"),
@@ -243,7 +243,7 @@ fn sessions_are_kept_where_the_environment_says() {
 
 #[test]
 fn a_session_needs_a_place_that_is_there_and_may_be_used() {
-    let place = place(&[]);
+    let place = place(&[json!({"say": "Hi."})]);
     fs::create_dir(place.workspace().join("inside")).unwrap();
     let mut chat = Chat::start(&place, &["--workspace", "inside"]);
     let mut start =
