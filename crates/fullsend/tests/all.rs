@@ -23,6 +23,7 @@ mod suite {
     mod chat_python;
     mod chat_sessions;
     mod chat_stdio;
+    mod chat_store;
     mod definitions;
     mod docker_engine;
     mod doctor;

@@ -12,7 +12,7 @@ use super::error::{Fault, StoreError};
 use super::schema;
 
 /// How long a process waits for another one.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many statements are kept prepared: more than there are.
 const STATEMENTS: usize = 64;

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::error::Fault;
+use super::open::PATIENCE;
 use super::time;
 use super::transaction::Transaction;
 
@@ -128,10 +129,12 @@ pub(super) fn give_back(connection: &Connection) -> Result<bool, Fault> {
     Ok(free_pages(connection)? < before)
 }
 
-/// Folds the log into the file, as far as nobody reads it.
+/// Folds the log into the file, as far as nobody reads it. Others who write wait as long as this waits for readers: not long.
 pub(super) fn fold(connection: &Connection) -> Result<(), Fault> {
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
-    Ok(())
+    connection.busy_timeout(Duration::from_millis(200))?;
+    let folded = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    connection.busy_timeout(PATIENCE)?;
+    Ok(folded?)
 }
 
 /// How large the database is.
