@@ -2,6 +2,7 @@
 
 mod agent;
 mod cache;
+mod chat;
 mod check_output;
 mod completions;
 mod doctor;

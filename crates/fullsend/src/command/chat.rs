@@ -1,0 +1,3 @@
+//! `fullsend chat`.
+
+mod terminal;
