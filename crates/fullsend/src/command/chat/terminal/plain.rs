@@ -1,25 +1,34 @@
 //! The chat on a terminal that can only print: every line once, as soon as it is complete.
 
 use super::state::Chat;
-use super::text::{Breaks, clean};
-use super::transcript::{Call, Item};
+use super::text::clean;
+use super::transcript::{self, Call, Item};
 
 /// What of a chat was printed already.
 #[derive(Debug, Default)]
 pub(super) struct Printed {
+    epoch: u64,
     items: usize,
     /// How much of the answer that is still coming, in bytes.
     of_answer: usize,
+    /// How many lines the person has typed, which stand on the terminal already.
+    typed: usize,
+    /// Whether the last thing printed was the request to type something.
+    is_asking: bool,
 }
 
 impl Printed {
-    /// Begins again, with a chat that is another one now.
-    pub(super) fn forget(&mut self) {
-        *self = Self::default();
+    /// The person has ended a line.
+    pub(super) fn was_typed(&mut self) {
+        self.typed += 1;
+        self.is_asking = false;
     }
 
-    /// What is to be printed next.
-    pub(super) fn news(&mut self, chat: &Chat) -> String {
+    /// What is to be printed next; `begun` is the text to which the next line will be added.
+    pub(super) fn news(&mut self, chat: &mut Chat, begun: &str) -> String {
+        if self.epoch != chat.epoch() {
+            *self = Self { epoch: chat.epoch(), ..Self::default() };
+        }
         let mut text = String::new();
         while let Some(item) = chat.transcript().item(self.items) {
             match item {
@@ -32,18 +41,24 @@ impl Printed {
                     self.of_answer = 0;
                 }
                 // It is told when it has ended.
-                Item::Tool(Call { end: None, .. }) => break,
-                // The person has just typed it.
-                Item::Said(_) => {}
-                Item::Question { answer: Some(_), .. }
-                | Item::Question { answer: None, .. }
-                | Item::Tool(_)
-                | Item::Note(_)
-                | Item::Problem(_) => {
+                Item::Tool(Call { end: None, .. }) if chat.is_busy() => break,
+                Item::Said(_) if self.typed > 0 => {}
+                Item::Said(_) | Item::Question { .. } | Item::Tool(_) | Item::Note(_) | Item::Problem(_) => {
                     text.push_str(&whole(item));
                 }
             }
             self.items += 1;
+        }
+        if let Some(hint) = chat.take_hint() {
+            text.push_str(&format!("· {hint}\n"));
+        }
+        text.insert_str(0, if self.is_asking && !text.is_empty() { "\n" } else { "" });
+        self.is_asking &= text.is_empty();
+        if !self.is_asking
+            && let Some(asked) = asked(chat, begun)
+        {
+            text.push_str(&asked);
+            self.is_asking = true;
         }
         text
     }
@@ -64,15 +79,24 @@ impl Printed {
     }
 }
 
+/// What a person is asked to type, if anything can be.
+fn asked(chat: &Chat, begun: &str) -> Option<String> {
+    if chat.is_leaving() {
+        return Some("? Leave the chat? y/n ".to_owned());
+    }
+    if let Some(question) = chat.question() {
+        return Some(format!("? Allow {} as shown above? y/n ", clean(&question.tool.tool_id)));
+    }
+    let prompt = if begun.is_empty() { "> " } else { "  " };
+    (!chat.is_busy()).then(|| prompt.to_owned())
+}
+
 /// All lines of an item; nothing is folded where nothing can be unfolded.
 fn whole(item: &Item) -> String {
     let mut item = item.clone();
     if let Item::Tool(call) = &mut item {
         call.is_folded = false;
     }
-    let lines = super::transcript::lines(&item);
-    lines
-        .into_iter()
-        .map(|line| format!("{}\n", line.breaking(Breaks::Anywhere).plain().trim_end()))
-        .collect()
+    let lines = transcript::lines(&item);
+    lines.into_iter().map(|line| format!("{}\n", line.plain().trim_end())).collect()
 }

@@ -38,6 +38,8 @@ pub(super) enum Effect {
     Redraw,
     /// End the program.
     Leave,
+    /// End the program, as a signal wants.
+    End(i32),
 }
 
 /// What came of it.
@@ -99,6 +101,8 @@ pub(super) struct Chat {
     /// A remark that is gone with the next key.
     hint: Option<String>,
     used: TurnUsage,
+    /// How many times the transcript was begun anew.
+    epoch: u64,
 }
 
 impl Chat {
@@ -115,6 +119,21 @@ impl Chat {
 
     pub(super) fn transcript(&self) -> &Transcript {
         &self.transcript
+    }
+
+    /// Changes when the transcript is another one.
+    pub(super) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// What a person should read once.
+    pub(super) fn take_hint(&mut self) -> Option<String> {
+        self.hint.take()
+    }
+
+    /// Whether the person is asked whether to leave.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.is_leaving
     }
 
     /// The question that is to be answered first.
@@ -148,6 +167,7 @@ impl Chat {
     /// Forgets the session; the next one begins with what is said next.
     fn start_over(&mut self) {
         self.transcript.clear();
+        self.epoch += 1;
         self.inputs.clear();
         (self.session, self.running, self.starting) = (None, None, None);
         self.questions.clear();
@@ -159,7 +179,10 @@ impl Chat {
     /// Takes what came of something.
     pub(super) fn reply(&mut self, reply: Reply) {
         match reply {
-            Reply::Began(session) => self.session = Some(*session),
+            // An event may have said more about it already.
+            Reply::Began(session) => {
+                self.session.get_or_insert(*session);
+            }
             Reply::Sessions(sessions) => self.list(&sessions),
             Reply::Status(session) => {
                 let text = line::status(&session, &self.used);

@@ -3,7 +3,7 @@
 use fullsend_chat::protocol::{ChatEvent, EventEnvelope, SessionState, SessionStatus, TurnUsage};
 
 use super::super::transcript::{Call, CallEnd, Item};
-use super::{Chat, Running};
+use super::{Chat, Running, Scroll};
 
 impl Chat {
     /// Takes something that happened. What happened in another session is left out.
@@ -36,6 +36,7 @@ impl Chat {
                 let request = approval.clone();
                 self.transcript.push(Item::Question { request: request.clone(), answer: None });
                 self.questions.push_back(request);
+                self.scroll = Scroll::End;
             }
             ChatEvent::ApprovalResolved { approval_id, decision, by } => {
                 self.questions.retain(|question| question.approval_id != *approval_id);

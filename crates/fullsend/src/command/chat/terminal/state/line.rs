@@ -20,7 +20,19 @@ PageUp and PageDown scroll. Ctrl-O unfolds the last call of a tool, or the one c
 Ctrl-C ends the turn that is under way. Ctrl-D leaves. A text that begins with a blank is never a command.";
 
 impl Chat {
-    /// Takes a line that a person has entered.
+    /// Takes a line of a terminal that has only lines: it answers a question if there is one.
+    pub(in super::super) fn line(&mut self, text: &str) -> Vec<Effect> {
+        if std::mem::take(&mut self.is_leaving) {
+            let leaves = matches!(text.trim(), "y" | "Y" | "yes");
+            return if leaves { vec![Effect::Leave] } else { Vec::new() };
+        }
+        match self.question() {
+            Some(_) => self.answered_with(text),
+            None => self.entered(text),
+        }
+    }
+
+    /// Takes a text that a person has entered.
     pub(in super::super) fn entered(&mut self, text: &str) -> Vec<Effect> {
         let command = text.strip_prefix('/').map(|rest| rest.split_once(' ').unwrap_or((rest, "")));
         let text = match command {

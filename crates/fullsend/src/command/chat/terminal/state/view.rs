@@ -2,6 +2,7 @@
 //! below.
 
 use super::super::text::{Breaks, Colour, Line, Row, Span, Style, width};
+use super::super::transcript::Item;
 use super::{Chat, Scroll, line};
 
 /// All rows of a screen, and where the cursor is.
@@ -32,8 +33,7 @@ impl Chat {
         self.drawn = (total, above);
         let mut rows = self.transcript.rows(top, above, self.selected);
         rows.resize(above, Row::default());
-        let below = end - top;
-        rows.extend(self.bar(below, columns));
+        rows.extend(self.bar(top, end - top, columns));
         rows.extend(input.into_iter().skip(first).take(room));
         rows.truncate(height);
         let cursor_row = (above + 1 + cursor_row - first).min(height.saturating_sub(1));
@@ -63,10 +63,20 @@ impl Chat {
         self.editor.rows(&Span::new("> ", Style::BOLD), columns)
     }
 
-    /// The line about how things stand; `below` rows of what was said are out of sight.
-    fn bar(&self, below: usize, columns: usize) -> Vec<Row> {
+    /// Whether what a person is asked about begins above what is seen.
+    fn asks_out_of_sight(&self, top: usize) -> bool {
+        let asked = self.question().and_then(|question| {
+            let id = &question.approval_id;
+            self.transcript.last(|item| matches!(item, Item::Question { request, .. } if request.approval_id == *id))
+        });
+        asked.is_some_and(|index| self.transcript.start_of(index) < top)
+    }
+
+    /// The line about how things stand, when rows before `top` and the last `below` are out of sight.
+    fn bar(&self, top: usize, below: usize, columns: usize) -> Vec<Row> {
         let how = match (&self.hint, &self.running) {
             (Some(hint), _) => hint.clone(),
+            (None, _) if self.asks_out_of_sight(top) => "PageUp shows all that you are asked about".to_owned(),
             (None, _) if self.question().is_some() => "waiting for your answer".to_owned(),
             (None, Some(running)) if running.is_elsewhere => "under way in another process".to_owned(),
             (None, Some(running)) if running.is_canceling => "cancelling…".to_owned(),

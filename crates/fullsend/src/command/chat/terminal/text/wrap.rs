@@ -56,7 +56,7 @@ pub(super) fn rows(line: &Line, columns: usize) -> Vec<Row> {
     let columns = columns.max(2);
     let mut filler = Filler {
         width: columns,
-        hang: line.hang.min(columns / 2),
+        hang: line.hang.min(columns / 2).min(columns - 2),
         done: Vec::new(),
         row: Row::default(),
         used: 0,
