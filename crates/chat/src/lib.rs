@@ -3,6 +3,7 @@
 //! # Entry points
 //!
 //! * [`protocol`]: every request, answer, event and error, as types and as JSON Schema
+//! * [`store`]: sessions, turns and events in SQLite
 //!
 //! # Invariants
 //!
@@ -14,3 +15,4 @@
 //! Print, read the environment, know the command line.
 
 pub mod protocol;
+pub mod store;
