@@ -2,6 +2,7 @@
 //!
 //! # Entry points
 //!
+//! * [`client`]: asks a service, over any pair of streams
 //! * [`protocol`]: every request, answer, event and error, as types and as JSON Schema
 //! * [`store`]: sessions, turns and events in SQLite
 //!
@@ -14,5 +15,6 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod client;
 pub mod protocol;
 pub mod store;
