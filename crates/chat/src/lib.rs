@@ -4,7 +4,10 @@
 //!
 //! * [`client`]: asks a service, over any pair of streams
 //! * [`protocol`]: every request, answer, event and error, as types and as JSON Schema
-//! * [`store`]: sessions, turns and events in SQLite
+//! * [`service::Service`]: answers requests and makes turns
+//! * [`store::Store`]: sessions, turns and events in SQLite
+//! * [`transport::serve`]: reads requests and writes answers and events
+//! * [`turn::AgentTurns`]: turns of the built-in agent; [`turn::TurnRunner`] is what makes turns
 //!
 //! # Invariants
 //!
@@ -16,5 +19,9 @@
 //! Print, read the environment, know the command line.
 
 pub mod client;
+mod outbox;
 pub mod protocol;
+pub mod service;
 pub mod store;
+pub mod transport;
+pub mod turn;

@@ -130,11 +130,11 @@ impl Link {
             let after_sequence = events.last().map(|event| event.sequence);
             let query = ListEvents { session_id: only.clone(), after_sequence, limit: Some(PAGE) };
             let page = self.client.list_events(query).await?.events;
-            let is_last = (page.len() as u64) < PAGE;
-            events.extend(page);
-            if is_last {
+            // A page may be shorter than was asked for and yet not be the last.
+            if page.is_empty() {
                 break;
             }
+            events.extend(page);
         }
         Ok(Reply::Resumed { session: Box::new(session), turns, events })
     }

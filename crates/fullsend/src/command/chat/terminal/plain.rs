@@ -11,8 +11,8 @@ pub(super) struct Printed {
     items: usize,
     /// How much of the answer that is still coming, in bytes.
     of_answer: usize,
-    /// How many lines the person has typed, which stand on the terminal already.
-    typed: usize,
+    /// Whether the person has typed something since: what was said then stands on the terminal already.
+    has_typed: bool,
     /// Whether the last thing printed was the request to type something.
     is_asking: bool,
 }
@@ -20,7 +20,7 @@ pub(super) struct Printed {
 impl Printed {
     /// The person has ended a line.
     pub(super) fn was_typed(&mut self) {
-        self.typed += 1;
+        self.has_typed = true;
         self.is_asking = false;
     }
 
@@ -42,7 +42,7 @@ impl Printed {
                 }
                 // It is told when it has ended.
                 Item::Tool(Call { end: None, .. }) if chat.is_busy() => break,
-                Item::Said(_) if self.typed > 0 => {}
+                Item::Said(_) if self.has_typed => {}
                 Item::Said(_) | Item::Question { .. } | Item::Tool(_) | Item::Note(_) | Item::Problem(_) => {
                     text.push_str(&whole(item));
                 }
