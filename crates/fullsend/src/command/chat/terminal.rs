@@ -1,10 +1,164 @@
 //! The person's chat: on a terminal, with the service in this process.
+//!
+//! Everything that a model, a tool or a file says is hostile to a terminal. It is made harmless where text becomes a piece
+//! of a row (`text`), and no text of theirs stands in the columns in which our own lines begin (`transcript`).
 
+mod drive;
 mod editor;
 mod history;
+mod input;
+mod link;
 mod markdown;
 mod plain;
 mod screen;
 mod state;
 mod text;
 mod transcript;
+
+use std::fs::DirBuilder;
+use std::io::{self, IsTerminal as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use fullsend_chat::client::Client;
+use fullsend_chat::protocol::StartSession;
+use fullsend_chat::service::Service;
+use fullsend_chat::transport::{TransportError, serve};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use self::drive::{Drive, Ended};
+use self::history::HistoryFile;
+use self::input::Input;
+use self::link::Link;
+use self::screen::{Keyboard, Palette, Screen};
+use self::state::Chat;
+use crate::environment;
+use crate::exit::Exit;
+use crate::output::{Advice, Output};
+
+/// How much of what the service says waits between it and the client.
+const PIPE: usize = 1 << 16;
+
+/// What a chat is begun with.
+#[derive(Debug)]
+pub(super) struct Setup {
+    pub(super) service: Arc<Service>,
+    /// What new sessions are begun with.
+    pub(super) begin: StartSession,
+    /// The session to go on with.
+    pub(super) resume: Option<String>,
+    pub(super) database: PathBuf,
+    /// The first lines.
+    pub(super) greeting: String,
+}
+
+/// Where sessions are kept where nothing is said; its directory is made if need be.
+pub(super) fn usual_database() -> Result<PathBuf> {
+    let Some(directory) = environment::state_directory() else {
+        bail!(Advice::new(
+            "there is no place to keep chats in",
+            "set `HOME` or `XDG_STATE_HOME` to an absolute path, or name a file with `--chat-session-db`"
+        ));
+    };
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+    made.with_context(|| format!("cannot make the directory `{}`", directory.display()))?;
+    Ok(directory.join("chat.db"))
+}
+
+/// Refuses to talk to a person where there is none.
+pub(super) fn require_terminal() -> Result<()> {
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
+        return Ok(());
+    }
+    bail!(Advice::new(
+        "`fullsend chat` talks to a person, and standard input or output is no terminal",
+        "programs use `fullsend chat --stdio`; for a single prompt there is `fullsend exec`"
+    ))
+}
+
+/// Chats until the person leaves.
+pub(super) fn run(setup: Setup, output: &mut Output) -> Result<Exit> {
+    // A turn that is busy must not keep keys from being heard.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let database = setup.database.clone();
+    let talked = runtime.block_on(talk(setup));
+    // A thread that still waits for something must not hold up the end.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    let (ended, session) = talked?;
+    if let Some(session) = session {
+        output.note(&format!("The session is kept in {}. Go on with it: fullsend chat --resume {session}", shown(&database)));
+    }
+    Ok(match ended {
+        Ended::Left => Exit::Done,
+        Ended::Signal(signal) => Exit::Command(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+    })
+}
+
+fn shown(path: &Path) -> String {
+    text::clean(&path.display().to_string())
+}
+
+/// Chats; returns why it ended, and the session that was open then.
+async fn talk(setup: Setup) -> Result<(Ended, Option<String>)> {
+    let Setup { service, begin, resume, database, greeting } = setup;
+    service.recover()?;
+    let (ours, theirs) = tokio::io::duplex(PIPE);
+    let (requests, lines) = tokio::io::split(theirs);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async {
+        let _dropped_or_sent = stopped.await;
+    };
+    let serving = tokio::spawn(serve(service, requests, lines, stopped));
+    let (lines, requests) = tokio::io::split(ours);
+    let (client, events) = Client::connect(lines, requests);
+
+    let (sender, inputs) = input::queue();
+    input::catch_signals(&sender)?;
+    let link = Link::new(client, begin, sender.clone());
+    let history = HistoryFile::beside(&database);
+    let typed = history.read().context("what was typed before cannot be read")?;
+    let mut chat = Chat::new(greeting, typed);
+    if let Some(id) = resume {
+        chat.reply(link.resumed(&id).await?);
+    }
+    input::listen(events, sender.clone());
+    let mut drive = Drive { chat, link, inputs, history: Some(history) };
+    let ended = show(&mut drive, sender).await;
+    let session = drive.chat.session().map(|session| session.session_id.clone());
+    let _ended_already = stop.send(());
+    finish(serving, drive.inputs).await?;
+    Ok((ended?, session))
+}
+
+/// The terminal is given back when this ends, however it does.
+async fn show(drive: &mut Drive, inputs: mpsc::Sender<Input>) -> Result<Ended> {
+    if environment::terminal_kind().is_none_or(|kind| kind == "dumb") {
+        input::read_lines(inputs);
+        return drive.by_lines(&mut drive::output()).await;
+    }
+    let _keyboard = Keyboard::take()?;
+    let palette = if environment::allows_colour() { Palette::Colours } else { Palette::None };
+    let mut screen = Screen::enter(drive::output(), palette)?;
+    input::read_keys(inputs);
+    drive.on_screen(&mut screen).await
+}
+
+/// Waits until turns have ended and everything is written down, unless the person does not.
+async fn finish(
+    mut serving: JoinHandle<Result<(), TransportError>>,
+    mut inputs: mpsc::Receiver<Input>,
+) -> Result<()> {
+    loop {
+        tokio::select! {
+            served = &mut serving => return Ok(served??),
+            input = inputs.recv() => match input {
+                Some(Input::Interrupt | Input::Ending(_)) | None => return Ok(()),
+                Some(_) => {}
+            },
+        }
+    }
+}
