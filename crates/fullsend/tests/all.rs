@@ -15,6 +15,7 @@ mod suite {
     mod agent_resume;
     mod agent_sidecars;
     mod cache;
+    mod chat_terminal;
     mod definitions;
     mod docker_engine;
     mod doctor;
@@ -43,6 +44,7 @@ mod suite {
     mod malformed;
     mod network_messages;
     mod pinning;
+    mod pseudo_terminal;
     mod remote;
     mod remote_bases;
     mod run_cancel;

@@ -19,6 +19,7 @@ use std::fs::DirBuilder;
 use std::io::{self, IsTerminal as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,9 +27,9 @@ use anyhow::{Context as _, Result, bail};
 use fullsend_chat::client::Client;
 use fullsend_chat::protocol::StartSession;
 use fullsend_chat::service::Service;
-use fullsend_chat::transport::{TransportError, serve};
+use fullsend_chat::transport::serve;
+use tokio::io::DuplexStream;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
 use self::drive::{Drive, Ended};
 use self::history::HistoryFile;
@@ -90,7 +91,10 @@ pub(super) fn run(setup: Setup, output: &mut Output) -> Result<Exit> {
     runtime.shutdown_timeout(Duration::from_millis(100));
     let (ended, session) = talked?;
     if let Some(session) = session {
-        output.note(&format!("The session is kept in {}. Go on with it: fullsend chat --resume {session}", shown(&database)));
+        output.note(&format!(
+            "The session is kept in {}. Go on with it: fullsend chat --resume {session}",
+            shown(&database)
+        ));
     }
     Ok(match ended {
         Ended::Left => Exit::Done,
@@ -102,20 +106,34 @@ fn shown(path: &Path) -> String {
     text::clean(&path.display().to_string())
 }
 
-/// Chats; returns why it ended, and the session that was open then.
-async fn talk(setup: Setup) -> Result<(Ended, Option<String>)> {
-    let Setup { service, begin, resume, database, greeting } = setup;
-    service.recover()?;
+/// Why a chat ended, and the session that was open then.
+type Talked = (Ended, Option<String>);
+
+/// Chats, with the service beside.
+async fn talk(setup: Setup) -> Result<Talked> {
     let (ours, theirs) = tokio::io::duplex(PIPE);
     let (requests, lines) = tokio::io::split(theirs);
     let (stop, stopped) = oneshot::channel::<()>();
     let stopped = async {
         let _dropped_or_sent = stopped.await;
     };
-    let serving = tokio::spawn(serve(service, requests, lines, stopped));
-    let (lines, requests) = tokio::io::split(ours);
-    let (client, events) = Client::connect(lines, requests);
+    let serving = serve(Arc::clone(&setup.service), requests, lines, stopped);
+    let (mut serving, mut chatting) = (pin!(serving), pin!(chat(setup, ours, stop)));
+    tokio::select! {
+        talked = &mut chatting => talked,
+        served = &mut serving => {
+            // The chat learns of it, and gives the terminal back.
+            let talked = chatting.await;
+            served?;
+            talked
+        }
+    }
+}
 
+async fn chat(setup: Setup, service: DuplexStream, stop: oneshot::Sender<()>) -> Result<Talked> {
+    let Setup { begin, resume, database, greeting, .. } = setup;
+    let (lines, requests) = tokio::io::split(service);
+    let (client, events) = Client::connect(lines, requests);
     let (sender, inputs) = input::queue();
     input::catch_signals(&sender)?;
     let link = Link::new(client, begin, sender.clone());
@@ -126,11 +144,13 @@ async fn talk(setup: Setup) -> Result<(Ended, Option<String>)> {
         chat.reply(link.resumed(&id).await?);
     }
     input::listen(events, sender.clone());
-    let mut drive = Drive { chat, link, inputs, history: Some(history) };
+    let mut drive = Drive { chat, link, inputs, history: Some(history), is_over: false };
     let ended = show(&mut drive, sender).await;
     let session = drive.chat.session().map(|session| session.session_id.clone());
     let _ended_already = stop.send(());
-    finish(serving, drive.inputs).await?;
+    if !drive.is_over {
+        finish(&mut drive.inputs).await;
+    }
     Ok((ended?, session))
 }
 
@@ -148,17 +168,10 @@ async fn show(drive: &mut Drive, inputs: mpsc::Sender<Input>) -> Result<Ended> {
 }
 
 /// Waits until turns have ended and everything is written down, unless the person does not.
-async fn finish(
-    mut serving: JoinHandle<Result<(), TransportError>>,
-    mut inputs: mpsc::Receiver<Input>,
-) -> Result<()> {
-    loop {
-        tokio::select! {
-            served = &mut serving => return Ok(served??),
-            input = inputs.recv() => match input {
-                Some(Input::Interrupt | Input::Ending(_)) | None => return Ok(()),
-                Some(_) => {}
-            },
+async fn finish(inputs: &mut mpsc::Receiver<Input>) {
+    while let Some(input) = inputs.recv().await {
+        if matches!(input, Input::ServiceEnded(_) | Input::Interrupt | Input::Ending(_)) {
+            return;
         }
     }
 }

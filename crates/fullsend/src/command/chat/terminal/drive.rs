@@ -31,6 +31,8 @@ pub(super) struct Drive {
     pub(super) link: Link,
     pub(super) inputs: mpsc::Receiver<Input>,
     pub(super) history: Option<HistoryFile>,
+    /// Whether the service has ended.
+    pub(super) is_over: bool,
 }
 
 impl Drive {
@@ -108,8 +110,13 @@ impl Drive {
             }
             Input::Interrupt => self.chat.interrupted(),
             Input::Ending(signal) => vec![Effect::End(signal)],
-            Input::ServiceEnded(None) => bail!("the chat service has ended"),
-            Input::ServiceEnded(Some(error)) => return Err(error.into()),
+            Input::ServiceEnded(error) => {
+                self.is_over = true;
+                match error {
+                    Some(error) => return Err(error.into()),
+                    None => bail!("the chat service has ended"),
+                }
+            }
         })
     }
 

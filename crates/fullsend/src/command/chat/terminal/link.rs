@@ -120,7 +120,9 @@ impl Link {
             (Some(session), _, _) | (None, Some(session), None) => session.clone(),
             (None, None, _) => return Err(no_session(format!("there is no session `{id}`"))),
             (None, Some(_), Some(_)) => {
-                return Err(no_session(format!("more than one session begins with `{id}`; give more of its id")));
+                return Err(no_session(format!(
+                    "more than one session begins with `{id}`; give more of its id"
+                )));
             }
         };
         let only = Some(session.session_id.clone());

@@ -67,7 +67,8 @@ impl Chat {
     fn asks_out_of_sight(&self, top: usize) -> bool {
         let asked = self.question().and_then(|question| {
             let id = &question.approval_id;
-            self.transcript.last(|item| matches!(item, Item::Question { request, .. } if request.approval_id == *id))
+            self.transcript
+                .last(|item| matches!(item, Item::Question { request, .. } if request.approval_id == *id))
         });
         asked.is_some_and(|index| self.transcript.start_of(index) < top)
     }
@@ -76,7 +77,9 @@ impl Chat {
     fn bar(&self, top: usize, below: usize, columns: usize) -> Vec<Row> {
         let how = match (&self.hint, &self.running) {
             (Some(hint), _) => hint.clone(),
-            (None, _) if self.asks_out_of_sight(top) => "PageUp shows all that you are asked about".to_owned(),
+            (None, _) if self.asks_out_of_sight(top) => {
+                "PageUp shows all that you are asked about".to_owned()
+            }
             (None, _) if self.question().is_some() => "waiting for your answer".to_owned(),
             (None, Some(running)) if running.is_elsewhere => "under way in another process".to_owned(),
             (None, Some(running)) if running.is_canceling => "cancelling…".to_owned(),
