@@ -11,13 +11,12 @@ mod link;
 mod markdown;
 mod plain;
 mod screen;
+mod setup;
 mod state;
 mod text;
 mod transcript;
 
-use std::fs::DirBuilder;
 use std::io::{self, IsTerminal as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,6 +26,7 @@ use anyhow::{Context as _, Result, bail};
 use fullsend_chat::client::Client;
 use fullsend_chat::protocol::StartSession;
 use fullsend_chat::service::Service;
+use fullsend_chat::store::Place;
 use fullsend_chat::transport::serve;
 use tokio::io::DuplexStream;
 use tokio::sync::{mpsc, oneshot};
@@ -36,7 +36,9 @@ use self::history::HistoryFile;
 use self::input::Input;
 use self::link::Link;
 use self::screen::{Keyboard, Palette, Screen};
+use self::setup::Complained;
 use self::state::Chat;
+use crate::cli::ChatArgs;
 use crate::environment;
 use crate::exit::Exit;
 use crate::output::{Advice, Output};
@@ -46,43 +48,50 @@ const PIPE: usize = 1 << 16;
 
 /// What a chat is begun with.
 #[derive(Debug)]
-pub(super) struct Setup {
-    pub(super) service: Arc<Service>,
+struct Setup {
+    service: Arc<Service>,
     /// What new sessions are begun with.
-    pub(super) begin: StartSession,
+    begin: StartSession,
     /// The session to go on with.
-    pub(super) resume: Option<String>,
-    pub(super) database: PathBuf,
+    resume: Option<String>,
+    database: PathBuf,
     /// The first lines.
-    pub(super) greeting: String,
-}
-
-/// Where sessions are kept where nothing is said; its directory is made if need be.
-pub(super) fn usual_database() -> Result<PathBuf> {
-    let Some(directory) = environment::state_directory() else {
-        bail!(Advice::new(
-            "there is no place to keep chats in",
-            "set `HOME` or `XDG_STATE_HOME` to an absolute path, or name a file with `--chat-session-db`"
-        ));
-    };
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
-    made.with_context(|| format!("cannot make the directory `{}`", directory.display()))?;
-    Ok(directory.join("chat.db"))
-}
-
-/// Refuses to talk to a person where there is none.
-pub(super) fn require_terminal() -> Result<()> {
-    if io::stdin().is_terminal() && io::stdout().is_terminal() {
-        return Ok(());
-    }
-    bail!(Advice::new(
-        "`fullsend chat` talks to a person, and standard input or output is no terminal",
-        "programs use `fullsend chat --stdio`; for a single prompt there is `fullsend exec`"
-    ))
+    greeting: String,
 }
 
 /// Chats until the person leaves.
-pub(super) fn run(setup: Setup, output: &mut Output) -> Result<Exit> {
+pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        bail!(Advice::new(
+            "`fullsend chat` talks to a person, and standard input or output is no terminal",
+            "programs use `fullsend chat --stdio`; for a single prompt there is `fullsend exec`"
+        ));
+    }
+    let database = match super::database(args) {
+        Some(database) => database,
+        None => setup::usual_database()?,
+    };
+    let workspace = args.place.workspace.as_deref().unwrap_or(Path::new("."));
+    let workspace = workspace.canonicalize();
+    let workspace = workspace.context("the workspace cannot be used; name a directory with `--workspace`")?;
+    let complained = Complained::default();
+    let (service, allowance) =
+        super::service(args, &Place::File(database.clone()), complained.hear(), output)?;
+    let setup = Setup {
+        service,
+        begin: setup::session(args, &allowance, &workspace),
+        resume: args.resume.clone(),
+        greeting: setup::greeting(&workspace),
+        database,
+    };
+    let ended = run_inside(setup, output);
+    for text in complained.take() {
+        output.aside(&format!("error: {}\n", text::clean(&text)));
+    }
+    ended
+}
+
+fn run_inside(setup: Setup, output: &mut Output) -> Result<Exit> {
     // A turn that is busy must not keep keys from being heard.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let database = setup.database.clone();

@@ -136,10 +136,6 @@ impl Line {
         self.spans.extend(other.spans);
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.spans.is_empty()
-    }
-
     /// How many columns it takes in one row.
     pub(super) fn width(&self) -> usize {
         self.spans.iter().map(|span| width(&span.text)).sum()

@@ -75,10 +75,6 @@ impl Transcript {
         self.entries.clear();
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     pub(super) fn item(&self, index: usize) -> Option<&Item> {
         self.entries.get(index).map(|entry| &entry.item)
     }
@@ -88,11 +84,6 @@ impl Transcript {
         let entry = self.entries.get_mut(index)?;
         entry.drawn_for = None;
         Some(&mut entry.item)
-    }
-
-    /// Takes the last item away.
-    pub(super) fn pop(&mut self) {
-        self.entries.pop();
     }
 
     /// The last item of which something is true.
