@@ -2,8 +2,9 @@
 //!
 //! # Entry points
 //!
-//! * [`client`]: asks a service, over any pair of streams
-//! * [`protocol`]: every request, answer, event and error, as types and as JSON Schema
+//! * [`client::Client`]: asks a service, over any pair of streams
+//! * [`protocol`]: every request, answer, event and error, as types
+//! * [`reference`](mod@reference): the same as JSON Schema and as a page
 //! * [`service::Service`]: answers requests and makes turns
 //! * [`store::Store`]: sessions, turns and events in SQLite
 //! * [`transport::serve`]: reads requests and writes answers and events
@@ -21,6 +22,7 @@
 pub mod client;
 mod outbox;
 pub mod protocol;
+pub mod reference;
 pub mod service;
 pub mod store;
 pub mod transport;

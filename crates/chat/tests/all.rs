@@ -9,4 +9,5 @@
 
 mod suite {
     mod client;
+    mod reference;
 }

@@ -241,7 +241,10 @@ fn what_was_said_and_typed_is_there_again_after_a_restart() {
     let mut terminal = start(&place);
     say(&mut terminal, "/sessions");
     let shown = terminal.wait_for("/resume ID").concat();
-    assert!(shown.contains(&id) && shown.contains("2 turns, idle") && shown.contains("remember this"), "{shown}");
+    assert!(
+        shown.contains(&id) && shown.contains("2 turns, idle") && shown.contains("remember this"),
+        "{shown}"
+    );
     say(&mut terminal, &format!("/resume {}", &id[..8]));
     terminal.wait_for("The second answer.");
     say(&mut terminal, "/status");
@@ -284,7 +287,15 @@ turns:
     assert!(shown.iter().any(|row| row.starts_with("  ! error: fake")), "{shown:#?}");
     assert!(!shown.iter().any(|row| row.starts_with("! ") || row.starts_with("> fake")), "{shown:#?}");
     let bytes = terminal.bytes();
-    for forbidden in [&b"\x1b]"[..], b"\x1b[1A", b"\x1b[31m", "\u{9b}".as_bytes(), "\u{202e}".as_bytes(), "\u{200b}".as_bytes(), b"\x07"] {
+    for forbidden in [
+        &b"\x1b]"[..],
+        b"\x1b[1A",
+        b"\x1b[31m",
+        "\u{9b}".as_bytes(),
+        "\u{202e}".as_bytes(),
+        "\u{200b}".as_bytes(),
+        b"\x07",
+    ] {
         assert!(!bytes.windows(forbidden.len()).any(|part| part == forbidden), "{forbidden:?}");
     }
     leave(&mut terminal);
@@ -301,7 +312,10 @@ fn the_chat_follows_the_size_of_the_terminal() {
         let rows = rows(screen);
         rows.iter().any(|row| row == "  one two three four") && rows.last().is_some_and(|row| row == ">")
     });
-    assert_eq!(rows_from(&shown, "› count"), ["› count", "  one two three four", "  five six seven eight", "  nine ten"]);
+    assert_eq!(
+        rows_from(&shown, "› count"),
+        ["› count", "  one two three four", "  five six seven eight", "  nine ten"]
+    );
     terminal.resize(10, 100);
     terminal.wait_until("wide rows", |screen| {
         let rows = rows(screen);

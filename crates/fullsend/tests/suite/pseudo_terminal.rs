@@ -76,7 +76,11 @@ impl Terminal {
         let mut shown = self.shown.0.lock().unwrap();
         while !is_so(shown.parser.screen()) {
             let left = end.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "{what:?} did not come; the screen is:\n{}", shown.parser.screen().contents());
+            assert!(
+                !left.is_zero(),
+                "{what:?} did not come; the screen is:\n{}",
+                shown.parser.screen().contents()
+            );
             shown = self.shown.1.wait_timeout(shown, left).unwrap().0;
         }
         rows(shown.parser.screen())

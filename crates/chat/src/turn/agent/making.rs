@@ -7,7 +7,7 @@ use std::time::Duration;
 use fullsend_agent::browser::{AccountAccess, Lease, LeaseError, ProfileMode};
 use fullsend_agent::budget::Limits;
 use fullsend_agent::mode::ModeSource;
-use fullsend_agent::scene::{Prepared, Scene, SceneError, Surroundings, Wanted};
+use fullsend_agent::scene::{Prepared, Scene, Surroundings, Wanted};
 use fullsend_agent::slot::PromptSlot;
 use fullsend_agent::store::{Provenance, Recorded, RunStore, ToolAllowance};
 use fullsend_agent::subagent::Profile;
