@@ -44,7 +44,9 @@ impl Models {
 impl ModelSource for Models {
     fn choose(&self, name: Option<&str>) -> Result<ChosenModel, String> {
         let Some(name) = name.map(str::to_owned).or_else(|| self.usual()) else {
-            return Err("no model is named: name one in `model`, or start the service with `--model`".to_owned());
+            return Err(
+                "no model is named: name one in `model`, or start the service with `--model`".to_owned()
+            );
         };
         let mut chosen = self.chosen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(model) = chosen.get(&name) {
