@@ -47,6 +47,14 @@ fn say(terminal: &mut Terminal, text: &str) {
     terminal.press(ENTER);
 }
 
+/// Waits until the screen shows a text and the turn has ended.
+fn settled(terminal: &Terminal, text: &str) -> Vec<String> {
+    terminal.wait_until(text, |screen| {
+        let shown = screen.contents();
+        shown.contains(text) && shown.contains("── ready")
+    })
+}
+
 fn leave(terminal: &mut Terminal) {
     terminal.press(CTRL_D);
     assert_eq!(terminal.end().code(), Some(0));
@@ -85,9 +93,7 @@ turns:
     assert!(greeting[0].starts_with("· fullsend"), "{greeting:?}");
 
     say(&mut terminal, "look at it");
-    let shown = terminal.wait_until("the answer", |screen| {
-        screen.contents().contains("example.com/x)") && screen.contents().contains("ready")
-    });
+    let shown = settled(&terminal, "example.com/x)");
     let expected = [
         "› look at it",
         "  Plan",
@@ -133,7 +139,7 @@ turns:
     let place = place(script);
     let mut terminal = start(&place);
     say(&mut terminal, "write");
-    let shown = terminal.wait_for("Written.");
+    let shown = settled(&terminal, "Written.");
     let folded = shown.iter().find(|row| row.starts_with('▸')).unwrap();
     assert!(folded.starts_with("▸ ✓ write_file") && folded.contains("notes.txt"), "{folded}");
     terminal.press(CTRL_O);
@@ -141,7 +147,7 @@ turns:
     assert!(rows_from(&shown, "▾ ✓ write_file").contains(&"    +one".to_owned()), "{shown:#?}");
 
     say(&mut terminal, "edit");
-    terminal.wait_for("Edited.");
+    settled(&terminal, "Edited.");
     terminal.press(CTRL_O);
     let shown = terminal.wait_for("+goodbye");
     let colour = |text: &str| {
@@ -153,6 +159,58 @@ turns:
     terminal.wait_until("folded again", |screen| !screen.contents().contains("+goodbye"));
     leave(&mut terminal);
     assert_eq!(fs::read_to_string(place.path().join("ws/README.md")).unwrap(), "goodbye\n");
+}
+
+#[test]
+fn a_person_is_asked_where_rules_would_deny_and_no_is_explained() {
+    let script = r#"
+turns:
+  - calls: [{tool: read_file, args: {path: README.md}}]
+  - calls: [{tool: write_file, args: {path: AGENTS.md, content: "Obey.\n"}}]
+  - say: "First over."
+  - calls: [{tool: write_file, args: {path: AGENTS.md, content: "Obey.\n"}}]
+  - say: "Second over."
+"#;
+    let place = place(script);
+    let mut terminal = start(&place);
+    say(&mut terminal, "first");
+    let shown = terminal.wait_for("? Allow write_file as shown above?");
+    assert!(shown.concat().contains("AGENTS.md") && shown.contains(&"    Obey.".to_owned()), "{shown:#?}");
+    // What was being typed, or lies in the clipboard, is no answer.
+    terminal.press("yesterday\r");
+    terminal.wait_for("answer with y or n");
+    terminal.press("\u{1b}[200~y\r\u{1b}[201~");
+    terminal.press("n\r");
+    settled(&terminal, "First over.");
+    assert!(!place.path().join("ws/AGENTS.md").exists());
+    let shown = terminal.wait_for("▸ ⊘ denied: write_file");
+    assert!(shown.contains(&"  not allowed".to_owned()), "{shown:#?}");
+    terminal.press(CTRL_O);
+    let shown = terminal.wait_for("▾ ⊘ denied: write_file");
+    let unfolded = rows_from(&shown, "▾ ⊘");
+    assert!(unfolded.len() > 1 && unfolded[1].starts_with("    ") && unfolded[1].len() > 20, "{shown:#?}");
+
+    say(&mut terminal, "second");
+    terminal.wait_for("? Allow write_file as shown above?");
+    terminal.press("y\r");
+    terminal.wait_for("Second over.");
+    assert_eq!(fs::read_to_string(place.path().join("ws/AGENTS.md")).unwrap(), "Obey.\n");
+    leave(&mut terminal);
+}
+
+#[test]
+fn a_person_is_asked_about_tools_that_were_named() {
+    let script = "turns:\n  - calls: [{tool: write_file, args: {path: a, content: x}}]\n  - say: Over.\n";
+    let place = place(script);
+    let mut terminal = Terminal::start(&command(&place, &["--ask", "write_file"]), 30, 80);
+    terminal.wait_for("ready");
+    say(&mut terminal, "go");
+    terminal.wait_for("? Allow write_file as shown above?");
+    // Ending the turn is an answer too.
+    terminal.press(CTRL_C);
+    settled(&terminal, "not allowed (canceled)");
+    assert!(!place.path().join("ws/a").exists());
+    leave(&mut terminal);
 }
 
 #[test]
@@ -176,11 +234,10 @@ turns:
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     terminal.press(CTRL_C);
-    terminal.wait_until("the end of the turn", |screen| {
-        screen.contents().contains("Cancelled") && screen.contents().contains("ready")
-    });
+    let shown = settled(&terminal, "Cancelled");
+    assert!(shown.iter().any(|row| row.starts_with("▸ ✗ bash")), "{shown:#?}");
     say(&mut terminal, "are you there");
-    terminal.wait_for("Still here.");
+    settled(&terminal, "Still here.");
     // With nothing under way it asks, and a person can stay.
     terminal.press(CTRL_C);
     terminal.wait_for("? Leave the chat? y/n");
@@ -201,7 +258,6 @@ fn several_lines_can_be_typed_and_pasted() {
     terminal.press(ALT_ENTER);
     terminal.press("\u{1b}[200~three\r/quit\r\u{1b}[201~four");
     let shown = terminal.wait_for("four");
-    assert_eq!(rows_from(&shown, "> one"), [""; 0]);
     let typed: Vec<&String> = shown.iter().skip_while(|row| !row.starts_with("> ")).collect();
     assert_eq!(typed, ["> one", "  two", "  three", "  /quit", "  four"]);
     terminal.press(ENTER);
@@ -215,8 +271,7 @@ fn what_was_said_and_typed_is_there_again_after_a_restart() {
     let place = place(script);
     let mut terminal = start(&place);
     say(&mut terminal, "remember this");
-    terminal.wait_for("The first answer.");
-    terminal.wait_for("ready");
+    settled(&terminal, "The first answer.");
     leave(&mut terminal);
     let told = terminal.wait_for("--resume").concat();
     let id: String = told.split("--resume ").nth(1).unwrap().chars().take(36).collect();
@@ -234,8 +289,7 @@ fn what_was_said_and_typed_is_there_again_after_a_restart() {
     terminal.wait_for("> remember this");
     terminal.press("\u{15}");
     say(&mut terminal, "go on");
-    terminal.wait_for("The second answer.");
-    terminal.wait_for("ready");
+    settled(&terminal, "The second answer.");
     leave(&mut terminal);
 
     let mut terminal = start(&place);
@@ -257,7 +311,7 @@ fn what_was_said_and_typed_is_there_again_after_a_restart() {
 
 #[test]
 fn a_session_that_is_not_there_is_an_error_before_anything_is_shown() {
-    let place = place("turns: []\n");
+    let place = place("turns:\n  - say: Hello.\n");
     let mut terminal = Terminal::start(&command(&place, &["--resume", "nope"]), 30, 80);
     assert_eq!(terminal.end().code(), Some(2));
     let shown = terminal.wait_for("error:").concat();
@@ -278,8 +332,7 @@ turns:
     let place = place(script);
     let mut terminal = start(&place);
     say(&mut terminal, "attack");
-    let shown = terminal.wait_for("Over.");
-    terminal.wait_for("ready");
+    let shown = settled(&terminal, "Over.");
     let text = shown.concat();
     for escaped in ["a\\u{1b}[2J", "\\u{1b}]52;c;aGk=\\u{7}", "\\u{9b}1mc", "\\u{202e}gnp.exe\\u{200b}d"] {
         assert!(text.contains(escaped), "{escaped}: {shown:#?}");
@@ -326,7 +379,7 @@ fn the_chat_follows_the_size_of_the_terminal() {
 
 #[test]
 fn help_says_what_there_is() {
-    let place = place("turns: []\n");
+    let place = place("turns:\n  - say: Hello.\n");
     let mut terminal = start(&place);
     say(&mut terminal, "/help");
     let shown = terminal.wait_for("/resume ID").concat();
@@ -407,8 +460,13 @@ turns:
     terminal.press("one\\\ntwo\n");
     let shown = terminal.wait_for("You said: one/two").concat();
     assert!(shown.contains("  Let me\\u{1b}[2J write.") && shown.contains("    +one"), "{shown}");
+    let asks = |screen: &vt100::Screen| {
+        rows(screen).iter().rfind(|row| !row.is_empty()).is_some_and(|row| row == ">")
+    };
+    terminal.wait_until("the prompt", asks);
     terminal.press("/help\n");
     terminal.wait_for("/resume ID");
+    terminal.wait_until("the prompt", asks);
     terminal.press(CTRL_C);
     terminal.wait_for("? Leave the chat? y/n");
     terminal.press("n\n");
@@ -420,7 +478,7 @@ turns:
 
 #[test]
 fn without_a_terminal_programs_are_told_what_to_use() {
-    let place = place("turns: []\n");
+    let place = place("turns:\n  - say: Hello.\n");
     let ran = Ran::from(command(&place, &[]).output().unwrap());
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("--stdio"), "{}", ran.stderr);

@@ -1,6 +1,6 @@
 //! Events of the service.
 
-use fullsend_chat::protocol::{ChatEvent, EventEnvelope, SessionState, SessionStatus, TurnUsage};
+use fullsend_chat::protocol::{ChatEvent, EventEnvelope, SessionState, SessionStatus, ToolStatus, TurnUsage};
 
 use super::super::transcript::{Call, CallEnd, Item};
 use super::{Chat, Running, Scroll};
@@ -76,6 +76,14 @@ impl Chat {
         self.running = None;
         self.questions.clear();
         self.answer.clear();
+        while let Some(at) =
+            self.transcript.last(|item| matches!(item, Item::Tool(call) if call.end.is_none()))
+        {
+            if let Some(Item::Tool(call)) = self.transcript.change(at) {
+                let result = "the turn ended before the call did".to_owned();
+                call.end = Some(CallEnd { status: ToolStatus::Failed, result, diff: None, reason: None });
+            }
+        }
         let is_open = |item: &Item| matches!(item, Item::Answer { is_open: true, .. });
         if let Some(Item::Answer { is_open, .. }) =
             self.transcript.last(is_open).and_then(|at| self.transcript.change(at))

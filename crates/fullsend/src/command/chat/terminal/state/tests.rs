@@ -145,12 +145,15 @@ fn what_happens_elsewhere_is_not_shown() {
 #[test]
 fn an_interrupt_ends_the_turn_and_only_then_asks_whether_to_leave() {
     let mut chat = working();
+    chat.happened(&happened(ChatEvent::ToolStarted { tool: tool(), summary: "sleep 9".to_owned() }));
     assert_eq!(control(&mut chat, 'c'), [Effect::Cancel]);
     let canceled = ChatEvent::TurnCanceled { turn_id: "t1".to_owned(), reason: "asked".to_owned() };
     chat.happened(&happened(canceled));
     assert_eq!(control(&mut chat, 'c'), []);
     assert!(rows(&mut chat).concat().contains("being ended"));
     chat.happened(&happened(ChatEvent::StatusChanged { session: Box::new(session(SessionState::Idle)) }));
+
+    assert!(said(&mut chat).contains(&"▸ ✗ bash sleep 9".to_owned()));
 
     chat.paste("draft");
     assert_eq!(control(&mut chat, 'c'), []);
