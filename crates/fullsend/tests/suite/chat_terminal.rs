@@ -343,7 +343,6 @@ turns:
     for forbidden in [
         &b"\x1b]"[..],
         b"\x1b[1A",
-        b"\x1b[31m",
         "\u{9b}".as_bytes(),
         "\u{202e}".as_bytes(),
         "\u{200b}".as_bytes(),

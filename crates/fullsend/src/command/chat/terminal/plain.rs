@@ -13,15 +13,15 @@ pub(super) struct Printed {
     of_answer: usize,
     /// Whether the person has typed something since: what was said then stands on the terminal already.
     has_typed: bool,
-    /// Whether the last thing printed was the request to type something.
-    is_asking: bool,
+    /// The request to type something, if that was the last thing printed.
+    asking: Option<String>,
 }
 
 impl Printed {
     /// The person has ended a line.
     pub(super) fn was_typed(&mut self) {
         self.has_typed = true;
-        self.is_asking = false;
+        self.asking = None;
     }
 
     /// What is to be printed next; `begun` is the text to which the next line will be added.
@@ -52,14 +52,17 @@ impl Printed {
         if let Some(hint) = chat.take_hint() {
             text.push_str(&format!("· {hint}\n"));
         }
-        text.insert_str(0, if self.is_asking && !text.is_empty() { "\n" } else { "" });
-        self.is_asking &= text.is_empty();
-        if !self.is_asking
-            && let Some(asked) = asked(chat, begun)
-        {
-            text.push_str(&asked);
-            self.is_asking = true;
+        let asked = asked(chat, begun);
+        let is_asked_anew = asked.is_some() && asked != self.asking;
+        if text.is_empty() && !is_asked_anew {
+            return text;
         }
+        // Ours begins in a line of its own.
+        if self.asking.take().is_some() {
+            text.insert(0, '\n');
+        }
+        text.push_str(asked.as_deref().unwrap_or_default());
+        self.asking = asked;
         text
     }
 
