@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the report is this program's product")]
 
 mod cache;
+mod chat;
 mod flow;
 mod guard;
 mod guard_corpus;
@@ -68,6 +69,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "run", run: run::run },
     Benchmark { name: "turns", run: turns::run },
     Benchmark { name: "flow", run: flow::run },
+    Benchmark { name: "chat", run: chat::run },
 ];
 
 fn main() -> Result<()> {

@@ -150,7 +150,8 @@ impl Service {
             }
             json.push_str(line);
         }
-        json.push_str(&format!("],\"latestSequence\":{}}}", page.latest_sequence));
+        let more = if page.more { ",\"more\":true" } else { "" };
+        json.push_str(&format!("],\"latestSequence\":{}{more}}}", page.latest_sequence));
         Ok(Done::Json(json))
     }
 

@@ -20,6 +20,7 @@ mod error;
 mod event;
 mod open;
 mod owner;
+mod prune;
 mod rows;
 mod schema;
 mod time;
@@ -34,10 +35,12 @@ use rusqlite::Connection;
 pub use self::change::{Change, Expect, Stored, TurnChange};
 pub use self::error::StoreError;
 pub use self::event::{EventPage, MOST_BYTES, MOST_EVENTS};
+pub use self::prune::{Pruned, Retention};
 
 use self::change::Writer;
 use self::error::Fault;
 use self::owner::Owner;
+use self::prune::Limits;
 use self::transaction::Transaction;
 use crate::protocol::{ListEvents, SessionStatus, TurnRecord, TurnState};
 
@@ -135,6 +138,29 @@ impl Store {
             }
             Ok(found)
         })
+    }
+
+    /// Removes what is over and not wanted any more, and gives its space back. Never the newest event: numbers go on from it.
+    pub fn prune(&self, what: &Retention) -> Result<Pruned, StoreError> {
+        self.prune_in_steps(what).map_err(|fault| fault.at(&self.place))
+    }
+
+    /// Between two steps the lock is free for those who write.
+    fn prune_in_steps(&self, what: &Retention) -> Result<Pruned, Fault> {
+        let limits = &Limits::new(&self.writer().connection, what, self.clock.now())?;
+        let before = prune::size(&self.writer().connection)?;
+        let mut pruned = Pruned::default();
+        let mut from = 0;
+        loop {
+            let Some((to, removed)) = prune::events(&self.writer().connection, limits, from)? else { break };
+            from = to;
+            pruned.events += removed;
+        }
+        (pruned.turns, pruned.sessions) = prune::turns_and_sessions(&self.writer().connection, limits)?;
+        while prune::give_back(&self.writer().connection)? {}
+        prune::fold(&self.writer().connection)?;
+        pruned.freed_bytes = before.saturating_sub(prune::size(&self.writer().connection)?);
+        Ok(pruned)
     }
 
     /// Reads one state of the store, whatever is written meanwhile.

@@ -7,7 +7,16 @@
     reason = "a broken assumption fails the test"
 )]
 
+mod support {
+    pub(crate) mod records;
+}
+
 mod suite {
     mod client;
     mod reference;
+    mod store_commits;
+    mod store_files;
+    mod store_laws;
+    mod store_processes;
+    mod store_prune;
 }

@@ -20,7 +20,7 @@ pub(crate) use self::agent::{
     AgentExecArgs, AgentLimitArgs, AgentResumeArgs, BrowserArgs, ModelArgs, OutputMode, PlaceArgs,
     PromptRoleName, ResultArgs,
 };
-pub(crate) use self::chat::ChatArgs;
+pub(crate) use self::chat::{ChatArgs, ChatCommand, ChatDatabaseArgs, ChatPruneArgs, ChatSessionsArgs};
 pub(crate) use self::flow::{FlowCommand, FlowExplainArgs};
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};
 pub(crate) use self::run::RunArgs;

@@ -15,6 +15,7 @@ mod suite {
     mod agent_resume;
     mod agent_sidecars;
     mod cache;
+    mod chat_store;
     mod chat_terminal;
     mod definitions;
     mod docker_engine;

@@ -38,6 +38,9 @@ pub struct EventList {
     pub events: Vec<EventEnvelope>,
     /// The number of the newest event of the whole store, listed or not; zero where there is none.
     pub latest_sequence: u64,
+    /// Whether there is more of what was asked for: ask again after the last of these.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub more: bool,
 }
 
 /// What comes of `list_turns`.

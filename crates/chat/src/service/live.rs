@@ -145,7 +145,12 @@ impl Live {
     }
 
     /// Answers a question; false where there is none of this name.
-    pub(crate) fn resolve(&self, books: &Books, approval_id: &str, decision: Decision) -> Result<bool, StoreError> {
+    pub(crate) fn resolve(
+        &self,
+        books: &Books,
+        approval_id: &str,
+        decision: Decision,
+    ) -> Result<bool, StoreError> {
         let mut state = self.lock();
         if state.phase != Phase::Running || !state.questions.contains_key(approval_id) {
             return Ok(false);
@@ -299,7 +304,11 @@ impl Live {
     }
 
     /// Closes the session although the turn has not ended: nothing more is told of the turn.
-    pub(crate) fn close_over(&self, books: &Books, reason: &str) -> Result<Option<SessionStatus>, StoreError> {
+    pub(crate) fn close_over(
+        &self,
+        books: &Books,
+        reason: &str,
+    ) -> Result<Option<SessionStatus>, StoreError> {
         let mut state = self.lock();
         if state.phase == Phase::Over {
             return Ok(None);
@@ -359,7 +368,9 @@ fn why(fault: Option<&str>, end: &TurnEnd) -> ChatError {
 /// A session without a turn.
 pub(super) fn idle(session: &SessionStatus, now: &str) -> SessionStatus {
     let (status, reusable) = match session.status {
-        SessionState::Idle | SessionState::TurnRunning | SessionState::Canceling => (SessionState::Idle, true),
+        SessionState::Idle | SessionState::TurnRunning | SessionState::Canceling => {
+            (SessionState::Idle, true)
+        }
         over @ (SessionState::Closed | SessionState::Failed) => (over, false),
     };
     SessionStatus {

@@ -151,7 +151,8 @@ pub(super) fn wants_browser(policy: &ChatPolicy) -> bool {
 
 /// Whether all names in a policy are names of something.
 fn known(policy: &ChatPolicy) -> Result<(), ChatError> {
-    let lists = [("allowedToolIds", &policy.allowed_tool_ids), ("approvalToolIds", &policy.approval_tool_ids)];
+    let lists =
+        [("allowedToolIds", &policy.allowed_tool_ids), ("approvalToolIds", &policy.approval_tool_ids)];
     for (key, names) in lists {
         if let Some(name) = names.iter().find(|name| !TOOLS.contains(&name.as_str())) {
             let problem = format!("`{name}` is no tool; tools are {}", TOOLS.join(", "));

@@ -66,7 +66,9 @@ fn method(mut request: Map<String, Value>) -> Result<Method, ChatError> {
         None => return Err(wrong("type", &format!("it is missing; `{REQUEST}` is expected"))),
     }
     let version = match request.get("protocolVersion") {
-        Some(version) => version.as_u64().ok_or_else(|| wrong("protocolVersion", "a whole number is expected"))?,
+        Some(version) => {
+            version.as_u64().ok_or_else(|| wrong("protocolVersion", "a whole number is expected"))?
+        }
         None => return Err(wrong("protocolVersion", "it is missing")),
     };
     let params = match request.remove("params") {

@@ -2,9 +2,7 @@
 
 use super::live::idle;
 use super::{Service, told};
-use crate::protocol::{
-    ChatError, ChatEvent, ErrorCode, SessionStatus, TurnRecord, TurnState, TurnStatus,
-};
+use crate::protocol::{ChatError, ChatEvent, ErrorCode, SessionStatus, TurnRecord, TurnState, TurnStatus};
 use crate::store::{Change, Expect, StoreError, TurnChange};
 
 impl Service {
@@ -67,5 +65,7 @@ const INTERRUPTED: &str = "process_interrupted";
 fn interrupted(turn: &TurnStatus) -> ChatError {
     let prior = serde_json::to_value(turn.status).unwrap_or_default();
     let message = format!("turn {} was interrupted before it reached its end", turn.turn_id);
-    ChatError::new(ErrorCode::InternalError, message).with("terminalReason", INTERRUPTED).with("priorStatus", prior)
+    ChatError::new(ErrorCode::InternalError, message)
+        .with("terminalReason", INTERRUPTED)
+        .with("priorStatus", prior)
 }

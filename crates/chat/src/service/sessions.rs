@@ -102,7 +102,11 @@ impl Service {
     }
 
     /// Whether subagents of this session and turn may drive a browser that nobody has lent.
-    pub(super) fn lacks_browser(&self, policy: &crate::protocol::ChatPolicy, lent: bool) -> Option<ChatError> {
+    pub(super) fn lacks_browser(
+        &self,
+        policy: &crate::protocol::ChatPolicy,
+        lent: bool,
+    ) -> Option<ChatError> {
         let message = "a browser must be lent with `browserAccess`, on the turn or on its session: the policy lets \
                        subagents drive one";
         (wants_browser(policy) && !lent).then(|| ChatError::new(ErrorCode::BrowserAccessRequired, message))

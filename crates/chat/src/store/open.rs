@@ -12,7 +12,7 @@ use super::error::{Fault, StoreError};
 use super::schema;
 
 /// How long a process waits for another one.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many statements are kept prepared: more than there are.
 const STATEMENTS: usize = 64;
@@ -83,6 +83,8 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "foreign_keys", true)?;
+    // What is removed is gone: it was prompts and results.
+    connection.query_row("PRAGMA secure_delete = ON", [], |_| Ok(()))?;
     // Schemas of damaged or hostile files run nothing.
     connection.pragma_update(None, "trusted_schema", false)?;
     Ok(connection)

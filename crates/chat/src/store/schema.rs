@@ -77,12 +77,38 @@ pub(super) fn migrate(connection: &Connection, place: &str) -> Result<(), Fault>
     if found > known {
         return Err(StoreError::Newer { place: place.to_owned(), found, known }.into());
     }
-    for statements in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+    apply(connection, MIGRATIONS, found)?;
+    transaction.commit()
+}
+
+/// Does what is left to do from version `found` on.
+fn apply(connection: &Connection, migrations: &[&str], found: i64) -> Result<(), Fault> {
+    for (version, statements) in (1_i64..).zip(migrations).filter(|(version, _)| *version > found) {
         connection.execute_batch(statements)?;
-    }
-    if found < known {
-        connection.pragma_update(None, "user_version", known)?;
+        connection.pragma_update(None, "user_version", version)?;
         connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
-    transaction.commit()
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::{apply, version};
+
+    #[test]
+    fn migrations_are_made_in_order_from_where_a_database_is() {
+        let steps =
+            ["CREATE TABLE t (x)", "INSERT INTO t VALUES (2)", "UPDATE t SET x = x * 10", "DROP TABLE t"];
+        for begun in 0..=3 {
+            let connection = Connection::open_in_memory().unwrap();
+            apply(&connection, &steps[..begun], 0).unwrap();
+            let found = version(&connection).unwrap();
+            assert_eq!(found, i64::try_from(begun).unwrap());
+            apply(&connection, &steps[..3], found).unwrap();
+            let left: i64 = connection.query_row("SELECT x FROM t", [], |row| row.get(0)).unwrap();
+            assert_eq!((left, version(&connection).unwrap()), (20, 3));
+        }
+    }
 }

@@ -68,12 +68,16 @@ impl TurnRunner for AgentTurns {
         if let Some(cwd) = making::start_of(&ask.workspace)
             && !workspace.join(&cwd).is_dir()
         {
-            let message = format!("`params.workspace.cwd` is wrong: there is no directory `{}`", cwd.display());
-            return Err(ChatError::new(ErrorCode::InvalidRequest, message).with("path", "params.workspace.cwd"));
+            let message =
+                format!("`params.workspace.cwd` is wrong: there is no directory `{}`", cwd.display());
+            return Err(
+                ChatError::new(ErrorCode::InvalidRequest, message).with("path", "params.workspace.cwd")
+            );
         }
         let model = self.kit.model(ask.model.as_deref())?;
         let root = ask.artifact_root.as_ref().map(|root| workspace.join(root));
-        let root = root.or_else(|| self.kit.artifact_root.clone()).unwrap_or_else(|| workspace.join(ARTIFACTS));
+        let root =
+            root.or_else(|| self.kit.artifact_root.clone()).unwrap_or_else(|| workspace.join(ARTIFACTS));
         Ok(Ground { model: Some(model.name), artifact_root: Some(root.display().to_string()) })
     }
 
@@ -116,7 +120,10 @@ async fn run(kit: Arc<SessionKit>, order: TurnOrder, desk: TurnDesk) -> Result<T
     // Records are read and files looked at, which may take a while.
     let made = tokio::task::spawn_blocking(move || making::make(&kit, &order, &asking)).await;
     let made = made.map_err(|error| {
-        TurnEnd::Failed(ChatError::new(ErrorCode::InternalError, format!("the turn could not be made: {error}")))
+        TurnEnd::Failed(ChatError::new(
+            ErrorCode::InternalError,
+            format!("the turn could not be made: {error}"),
+        ))
     })??;
     let Made { prepared, before, limits, denied } = made;
     desk.run_began(prepared.store().run_id().as_str());

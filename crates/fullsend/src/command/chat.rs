@@ -2,25 +2,32 @@
 
 mod kit;
 mod models;
+mod prune;
+mod sessions;
 mod stdio;
 mod terminal;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use fullsend_chat::service::{Allowance, Complaints, Service, Settings, USUAL_ROOM};
 use fullsend_chat::store::{Place, Store};
 use fullsend_chat::turn::AgentTurns;
 use fullsend_guard::SystemClock;
 
-use crate::cli::ChatArgs;
+use crate::cli::{ChatArgs, ChatCommand, ChatDatabaseArgs};
 use crate::environment;
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{Advice, Output};
 
 /// Serves a program, or talks to a person.
 pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
+    match &args.command {
+        Some(ChatCommand::Sessions(args)) => return sessions::run(args, output),
+        Some(ChatCommand::Prune(args)) => return prune::run(args, output),
+        None => {}
+    }
     if args.stdio {
         return stdio::run(args, output);
     }
@@ -55,10 +62,25 @@ fn complain(text: &str) {
     let _nowhere_to_tell = writeln!(std::io::stderr().lock(), "error: {text}");
 }
 
+/// The database that is looked after; it must be there.
+fn existing(args: &ChatDatabaseArgs) -> Result<Store> {
+    let named = args.chat_session_db.clone().or_else(database_of_environment);
+    let Some(path) = named.or_else(terminal::usual_database) else {
+        bail!(Advice::new(
+            "no chat database is named",
+            "name it with `--chat-session-db`, or in `FULLSEND_CHAT_SESSION_DB`"
+        ));
+    };
+    Ok(Store::open(&Place::Existing(path), Arc::new(SystemClock))?)
+}
+
+fn database_of_environment() -> Option<PathBuf> {
+    environment::agent_option("CHAT_SESSION_DB").map(|(_, path)| PathBuf::from(path))
+}
+
 /// The file that sessions are kept in, if one is named.
 fn database(args: &ChatArgs) -> Option<PathBuf> {
-    let of_environment = || environment::agent_option("CHAT_SESSION_DB").map(|(_, path)| PathBuf::from(path));
-    args.chat_session_db.clone().or_else(of_environment)
+    args.chat_session_db.clone().or_else(database_of_environment)
 }
 
 /// How many events are held in memory, if somebody says so.

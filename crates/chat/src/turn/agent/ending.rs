@@ -141,7 +141,9 @@ fn reached(finished: &Finished, before: &Usage, limits: &Limits) -> Limit {
 /// A turn has used all of something.
 fn limit(which: Limit, limits: &Limits) -> ChatError {
     let (name, allowed, words): (&str, serde_json::Value, String) = match which {
-        Limit::Turns => ("modelTurns", limits.turns.into(), format!("the model was asked {} times", limits.turns)),
+        Limit::Turns => {
+            ("modelTurns", limits.turns.into(), format!("the model was asked {} times", limits.turns))
+        }
         Limit::Tokens => ("totalTokens", limits.tokens.into(), format!("{} tokens were used", limits.tokens)),
         Limit::Cost => {
             ("costUsd", limits.cost_usd.into(), format!("{:.2} US dollars were spent", limits.cost_usd))

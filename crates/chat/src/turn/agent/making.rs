@@ -148,7 +148,10 @@ fn wanted(kit: &SessionKit, order: &TurnOrder, policy: &ChatPolicy) -> Result<Wa
         None => slot.role_of(&turn.input.text),
     };
     let lease = order.browser.as_ref().map(lease).transpose().map_err(|error| {
-        ChatError::new(ErrorCode::BrowserAccessRequired, format!("the browser that is lent cannot be used: {error}"))
+        ChatError::new(
+            ErrorCode::BrowserAccessRequired,
+            format!("the browser that is lent cannot be used: {error}"),
+        )
     })?;
     let profiles = policy.allowed_subagent_profiles.iter().filter_map(|name| Profile::named(name));
     let mut profiles: Vec<Profile> =

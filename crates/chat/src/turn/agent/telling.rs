@@ -146,7 +146,8 @@ fn summary(arguments: &Map<String, Value>, written: &str) -> String {
 /// What a call did to a file.
 fn change(call: &ToolCall, arguments: &Map<String, Value>, line: &str) -> Option<FileChange> {
     // The line names the file as the sandbox sees it; the arguments may name it from somewhere.
-    let (place, outcome) = line.strip_prefix(&format!("{} ", call.name)).and_then(|rest| rest.rsplit_once(": ")).unzip();
+    let (place, outcome) =
+        line.strip_prefix(&format!("{} ", call.name)).and_then(|rest| rest.rsplit_once(": ")).unzip();
     let asked = || arguments.get("path").and_then(Value::as_str);
     let path = place.or_else(asked)?.to_owned();
     let summary = match call.name.as_str() {

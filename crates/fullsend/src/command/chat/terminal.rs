@@ -37,6 +37,7 @@ use self::input::Input;
 use self::link::Link;
 use self::screen::{Keyboard, Palette, Screen};
 use self::setup::Complained;
+pub(super) use self::setup::usual_database;
 use self::state::Chat;
 use crate::cli::ChatArgs;
 use crate::environment;
@@ -69,7 +70,7 @@ pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
     }
     let database = match super::database(args) {
         Some(database) => database,
-        None => setup::usual_database()?,
+        None => setup::ready_database()?,
     };
     let workspace = args.place.workspace.as_deref().unwrap_or(Path::new("."));
     let workspace = workspace.canonicalize();

@@ -14,17 +14,23 @@ use crate::cli::ChatArgs;
 use crate::environment;
 use crate::output::Advice;
 
-/// Where sessions are kept where nothing is said; its directory is made if need be.
-pub(super) fn usual_database() -> Result<PathBuf> {
-    let Some(directory) = environment::state_directory() else {
+/// Where sessions are kept where nothing is said; none if the person has no place for state.
+pub(in super::super) fn usual_database() -> Option<PathBuf> {
+    environment::state_directory().map(|directory| directory.join("chat.db"))
+}
+
+/// The same, in a directory that is made if need be.
+pub(super) fn ready_database() -> Result<PathBuf> {
+    let Some(database) = usual_database() else {
         bail!(Advice::new(
             "there is no place to keep chats in",
             "set `HOME` or `XDG_STATE_HOME` to an absolute path, or name a file with `--chat-session-db`"
         ));
     };
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+    let directory = database.parent().unwrap_or(Path::new("/"));
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
     made.with_context(|| format!("cannot make the directory `{}`", directory.display()))?;
-    Ok(directory.join("chat.db"))
+    Ok(database)
 }
 
 /// What new sessions are begun with. A person is there, and is asked where rules would deny something.
