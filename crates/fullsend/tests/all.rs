@@ -15,6 +15,11 @@ mod suite {
     mod agent_resume;
     mod agent_sidecars;
     mod cache;
+    mod chat_crashes;
+    mod chat_crowd;
+    mod chat_example;
+    mod chat_process;
+    mod chat_python;
     mod chat_store;
     mod chat_terminal;
     mod definitions;
@@ -51,13 +56,16 @@ mod suite {
     mod run_cancel;
     mod run_fetching;
     mod run_guarded;
+    mod run_mint;
     mod run_pipeline;
     mod run_place;
     mod run_refusals;
     mod run_remote;
     mod run_results;
     mod run_runtimes;
+    mod run_status;
     mod run_strangers;
+    mod run_traces;
     mod running;
     mod runs;
     mod same_findings;

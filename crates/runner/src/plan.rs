@@ -163,7 +163,9 @@ impl Plan {
             .map_err(|error| Stop::refused(error.to_string(), "correct the provider or its profile"))?;
         let canary = canary_plan(block);
         let token = canary.generate();
-        security.checks = security.checks.with_canaries(token.iter().cloned().collect());
+        // Tokens that the run works with are looked for like the one that was planted.
+        let tokens: Vec<CanaryToken> = token.iter().chain(environment.secrets()).cloned().collect();
+        security.checks = security.checks.with_canaries(tokens.clone());
         let agent = agent_text(agent, &agent_file, &definition)?;
         let agent_tools = if runtime.limits_tools() {
             AgentTools::default()
@@ -175,7 +177,7 @@ impl Plan {
             other_names: runtime.id() != hook::Runtime::Claude,
             tools: agent.tools.iter().map(|tool| tool_name(tool)).collect(),
             tirith: None,
-            tokens: token.iter().map(|token| token.reveal().to_owned()).collect(),
+            tokens: tokens.iter().map(|token| token.reveal().to_owned()).collect(),
         };
         let hooks = hook_checks(block, input).map_err(refused)?;
         let validation = harness.validation_loop.as_ref();

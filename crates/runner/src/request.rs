@@ -15,6 +15,7 @@ use fullsend_runtimes::{AgentRuntime, Cancel};
 use fullsend_sandbox::{SandboxBackend, SandboxError};
 
 use crate::environment::Environment;
+use crate::outward::Outward;
 
 /// What a run is asked to be.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub struct Request {
     pub runtime: Arc<dyn AgentRuntime>,
     /// What makes sandboxes.
     pub backends: Arc<dyn Backends>,
+    /// Services that are asked and told.
+    pub outward: Outward,
     /// Switches of the command line.
     pub options: Options,
     /// The wish to end it.

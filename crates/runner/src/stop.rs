@@ -10,6 +10,7 @@ use fullsend_sandbox::SandboxError;
 use fullsend_yaml::{Diagnostic, SourceMap};
 
 use crate::event::Outcome;
+use crate::outward::mint::MintError;
 
 /// Why a run does not go on.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +60,9 @@ pub enum Stop {
         /// What to do.
         help: String,
     },
+    /// The token of the agent's role cannot be had.
+    #[error("there is no token for the run: {0}")]
+    Mint(MintError),
     /// The pre-script says that there is nothing to do.
     #[error("skipped: {reason}")]
     Skipped {
@@ -125,6 +129,7 @@ impl Stop {
                 Some("correct the problems above; `fullsend harness lint` lists all of them".to_owned())
             }
             Self::Resolve(error) => error.help(),
+            Self::Mint(error) => Some(error.help()),
             Self::TimedOut { .. } => Some("raise `timeout_minutes`, or give the agent less to do".to_owned()),
             Self::Agent(_)
             | Self::Skipped { .. }
@@ -146,6 +151,7 @@ impl Stop {
             Self::Agent(_)
             | Self::Broken { .. }
             | Self::Resolve(_)
+            | Self::Mint(_)
             | Self::Lock { .. }
             | Self::Refused { .. }
             | Self::Failed { .. }

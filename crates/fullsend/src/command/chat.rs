@@ -46,9 +46,8 @@ fn service(
     let settings = Settings {
         allowance: allowance.clone(),
         room: held(args)?.map_or(USUAL_ROOM, |held| usize::try_from(held).unwrap_or(usize::MAX)),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        clock: Arc::new(SystemClock),
         complaints,
+        ..Settings::default()
     };
     let service = Service::new(store, Arc::new(AgentTurns::new(kit)), settings);
     service.recover()?;

@@ -2,6 +2,7 @@
 
 mod display;
 mod outcome;
+mod outward;
 mod runtime;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use anyhow::{Context as _, Result};
 use fullsend_harness::value::Platform;
 use fullsend_harness::workspace;
 use fullsend_resolve::Resolver;
+use fullsend_runner::outward::Outward;
 use fullsend_runner::{Backends, Connecting, Environment, Finished, Options, Request};
 use fullsend_runtimes::{Cancel, cancellation};
 use fullsend_sandbox::{DockerBackend, DockerConfig, SandboxBackend, SandboxError};
@@ -32,9 +34,10 @@ pub(super) fn run(args: &RunArgs, output: &mut Output) -> Result<Exit> {
     session.harness(&args.agent)?;
     let environment = variables(&args.env_file)?;
     let runtime = runtime::choose(args, &session, &environment)?;
+    let outward = outward::services(args, &session, &environment)?;
     let (canceller, cancel) = cancellation();
     let resolver = session.resolver()?;
-    let request = request(args, session, &resolver, environment, runtime, cancel, output)?;
+    let request = request(args, session, &resolver, environment, (runtime, outward), cancel, output)?;
     let machinery = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let json = args.format == ShowFormat::Json;
     let mut display = Display::new(output.is_quiet() || json);
@@ -91,7 +94,7 @@ fn request(
     session: Session,
     resolver: &Resolver,
     environment: Environment,
-    runtime: Arc<dyn fullsend_runtimes::AgentRuntime>,
+    (runtime, outward): (Arc<dyn fullsend_runtimes::AgentRuntime>, Outward),
     cancel: Cancel,
     output: &mut Output,
 ) -> Result<Request> {
@@ -129,6 +132,7 @@ fn request(
         environment,
         runtime,
         backends: Arc::new(ByImage),
+        outward,
         options: Options {
             post_script: !args.no_post_script,
             keep_sandbox: args.keep_sandbox,
