@@ -24,6 +24,7 @@ mod suite {
     mod chat_sessions;
     mod chat_stdio;
     mod chat_store;
+    mod chat_terminal;
     mod definitions;
     mod docker_engine;
     mod doctor;
@@ -52,6 +53,7 @@ mod suite {
     mod malformed;
     mod network_messages;
     mod pinning;
+    mod pseudo_terminal;
     mod remote;
     mod remote_bases;
     mod run_cancel;
