@@ -18,9 +18,13 @@ mod suite {
     mod chat_crashes;
     mod chat_crowd;
     mod chat_example;
+    mod chat_place;
     mod chat_process;
     mod chat_python;
+    mod chat_sessions;
+    mod chat_stdio;
     mod chat_store;
+    mod chat_terminal;
     mod definitions;
     mod docker_engine;
     mod doctor;
@@ -49,6 +53,7 @@ mod suite {
     mod malformed;
     mod network_messages;
     mod pinning;
+    mod pseudo_terminal;
     mod remote;
     mod remote_bases;
     mod run_cancel;
