@@ -128,7 +128,7 @@ fn failure(
 ) -> Result<(), Stop> {
     let ended = &attempted.ended;
     if ended.timed_out {
-        return Err(Stop::TimedOut { minutes: scene.plan.timeout.as_secs() / 60 });
+        return Err(Stop::TimedOut { limit: scene.plan.timeout });
     }
     if attempted.sanitised.outcome == Judged::Blocked {
         let problems = attempted.sanitised.problems().join("; ");
