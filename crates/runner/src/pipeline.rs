@@ -65,7 +65,7 @@ pub async fn run(request: Request, resolver: Resolver, sink: Sink<'_>) -> Finish
     end_record(&teller, held, directory.as_deref()).await;
     let stop = ended.err();
     let (state, exit_code) = stop.as_ref().map_or((State::Success, 0), verdict);
-    let reason = stop.as_ref().map(ToString::to_string);
+    let reason = stop.as_ref().map(Stop::reason);
     let finished =
         teller.into_records().map(|records| records.finish(state, exit_code.into(), reason, known.skipped));
     let (report, unrecorded) = finished.unzip();
@@ -80,11 +80,11 @@ async fn end_record(teller: &Teller<'_>, held: Held, directory: Option<&Path>) {
     teller.with_records(Records::use_reserve);
     let Some(directory) = directory else {
         // There is no record to be ended, and nothing has been begun without one.
-        held.give_back().await.warnings.into_iter().for_each(|warning| teller.warn(warning));
+        held.give_back(teller.cancel()).await.warnings.into_iter().for_each(|warning| teller.warn(warning));
         return;
     };
     teller.tell(Event::StepBegan { step: Step::Report, iteration: None });
-    let given_back = held.give_back().await;
+    let given_back = held.give_back(teller.cancel()).await;
     for warning in given_back.warnings {
         teller.warn(warning);
     }

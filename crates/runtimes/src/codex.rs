@@ -92,6 +92,7 @@ impl AgentRuntime for Codex {
     fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
         let mut equipment = setup::bootstrap(input)?;
         equipment.mounts.push(self.program.mount());
+        equipment.programs.push(self.program.path.clone());
         equipment.endpoints.push(self.model.endpoint(&["/responses*"]));
         Ok(equipment)
     }

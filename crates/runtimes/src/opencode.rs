@@ -88,6 +88,7 @@ impl AgentRuntime for OpenCode {
     fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
         let mut equipment = setup::bootstrap(input)?;
         equipment.mounts.push(self.program.mount());
+        equipment.programs.push(self.program.path.clone());
         equipment.endpoints.push(self.model.endpoint(&["/chat/completions"]));
         Ok(equipment)
     }

@@ -138,7 +138,7 @@ pub struct Wanted {
 pub struct Equipment {
     /// Mounts besides those of [`Stage::mounts`]: programs, and read-only parts of the runtime's own directory.
     pub mounts: Vec<FilesystemMount>,
-    /// Programs of those mounts that have to be run, where a policy lists programs.
+    /// Programs of those mounts that have to be run, where a policy lists programs. Each tells its version when asked.
     pub programs: Vec<String>,
     /// Variables, which end up in [`crate::ENV_FILE`].
     pub env: BTreeMap<String, String>,

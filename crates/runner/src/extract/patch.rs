@@ -34,17 +34,28 @@ pub enum PatchError {
     Io(#[from] io::Error),
 }
 
-/// Writes to `patch` what leads from the last commit of `host`, or from its files where it has none, to the files in `copy`;
-/// files that are ignored are left out. `path` is where programs are looked for.
+/// What is compared, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    /// The operator's repository.
+    pub host: &'a Path,
+    /// The agent's copy of it.
+    pub copy: &'a Path,
+    /// A directory of the run's own, in which a temporary one is made: what a killed run leaves there is found again.
+    pub scratch: &'a Path,
+}
+
+/// Writes to `patch` what leads from the last commit of the operator's repository, or from its files where it has none, to the
+/// files of the copy; files that are ignored are left out. `path` is where programs are looked for.
 pub async fn changes(
-    host: &Path,
-    copy: &Path,
+    compared: Compared<'_>,
     patch: &Path,
     path: Option<&str>,
     cancel: &Cancel,
 ) -> Result<(), PatchError> {
+    let Compared { host, copy, scratch } = compared;
     let history = History::of(host, path, cancel).await;
-    let scratch = tempfile::Builder::new().prefix("fullsend-patch-").tempdir()?;
+    let scratch = tempfile::Builder::new().prefix("patch-").tempdir_in(scratch)?;
     let git = scratch.path().join("git");
     let mut env = isolated(path);
     let format = history.as_ref().map_or("sha1", |history| history.format.as_str());

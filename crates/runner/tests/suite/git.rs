@@ -81,7 +81,7 @@ impl Place {
 async fn extract(place: &Place) -> extract::Extracted {
     let (_canceller, cancel) = cancellation();
     let config = GitConfig::of_host(&place.host(), None, &cancel).await;
-    extract::repo(&place.agent(), &place.copy(), Limits::REPO, &config).unwrap()
+    extract::repo(&place.agent(), &place.copy(), Limits::REPO, &config, &|| false).unwrap()
 }
 
 #[tokio::test]
@@ -231,7 +231,8 @@ async fn the_patch_leads_from_the_hosts_commit_to_what_the_agent_left() {
     );
     extract(&place).await;
     let patch = place.base.path().join("changes.patch");
-    changes(&place.host(), &place.copy(), &patch, None, &cancel).await.unwrap();
+    let compared = Compared { host: &place.host(), copy: &place.copy(), scratch: place.base.path() };
+    changes(compared, &patch, None, &cancel).await.unwrap();
     assert!(!place.trap().exists());
     let text = fs::read_to_string(&patch).unwrap();
     for part in ["+two", "deleted file mode 100644", "+committed", "GIT binary patch", "b/new/binary"] {
@@ -255,7 +256,8 @@ async fn without_a_commit_the_files_themselves_are_compared() {
     fs::write(host.join("gone"), "gone\n").unwrap();
     let (_canceller, cancel) = cancellation();
     let patch = base.path().join("p");
-    changes(&host, &copy, &patch, None, &cancel).await.unwrap();
+    let compared = Compared { host: &host, copy: &copy, scratch: base.path() };
+    changes(compared, &patch, None, &cancel).await.unwrap();
     let text = fs::read_to_string(&patch).unwrap();
     for part in ["--- a/changed\n+++ b/changed\n", "-one\n+two\n", "+++ b/new\n", "--- a/gone\n"] {
         assert!(text.contains(part), "{part}: {text}");

@@ -1,0 +1,72 @@
+//! Tries out whether an image has what a run needs of it, before the agent finds out.
+
+use std::time::Duration;
+
+use fullsend_sandbox::{ExecRequest, SandboxBackend, SandboxError, SandboxSessionId};
+
+use crate::stop::Stop;
+
+/// What every runtime runs commands with.
+const SHELL: &str = "/bin/sh";
+/// How long a program may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How much of what it said is told.
+const LONGEST: usize = 300;
+
+/// Runs the shell of the image, and has each of `programs`, which come from this machine, tell its version: an image without
+/// the libraries that a program was built for cannot run it, and the system then only says that there is no such file.
+pub(crate) async fn try_out(
+    image: &str,
+    backend: &dyn SandboxBackend,
+    session: &SandboxSessionId,
+    programs: &[String],
+) -> Result<(), Stop> {
+    let shell = ExecRequest::new(SHELL, ["-c", "exit 0"].map(str::to_owned));
+    if let Err(why) = run(backend, session, shell).await? {
+        return Err(Stop::refused(
+            format!("the image `{image}` has no `{SHELL}` that works: {why}"),
+            "use an image with a shell and the programs that the agent needs, or run without one",
+        ));
+    }
+    for program in programs {
+        let asked = ExecRequest::new(program, ["--version".to_owned()]);
+        if let Err(why) = run(backend, session, asked).await? {
+            return Err(Stop::refused(
+                format!(
+                    "`{program}`, which is a program of this machine, does not run in the image `{image}`: {why}"
+                ),
+                "use an image with the libraries it was built for (glibc, as in images of Debian or Ubuntu), or run without one",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Runs a program to its end; the inner error is what went wrong with the program itself.
+async fn run(
+    backend: &dyn SandboxBackend,
+    session: &SandboxSessionId,
+    request: ExecRequest,
+) -> Result<Result<(), String>, Stop> {
+    let ran = match backend.exec(session, ExecRequest { timeout: Some(PATIENCE), ..request }).await {
+        Ok(ran) => ran,
+        Err(SandboxError::NotStarted { source, .. }) => {
+            return Ok(Err(match source.kind() {
+                std::io::ErrorKind::NotFound => "it, or what loads it, is not there".to_owned(),
+                _ => source.to_string(),
+            }));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if ran.success() {
+        return Ok(Ok(()));
+    }
+    let said = String::from_utf8_lossy(&ran.stderr.0);
+    let said: String =
+        said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().chars().take(LONGEST).collect();
+    let said = fullsend_runtimes::harmless(said.trim());
+    Ok(Err(match said.is_empty() {
+        true => format!("it ended with exit code {}", ran.exit_code),
+        false => said,
+    }))
+}
