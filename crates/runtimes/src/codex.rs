@@ -81,10 +81,6 @@ impl AgentRuntime for Codex {
         setup::fixed(stage).join("skills")
     }
 
-    fn limits_tools(&self) -> bool {
-        false
-    }
-
     fn debug_log_name(&self) -> &'static str {
         "codex-debug.log"
     }

@@ -77,10 +77,6 @@ impl AgentRuntime for OpenCode {
         setup::fixed(stage).join("skills")
     }
 
-    fn limits_tools(&self) -> bool {
-        false
-    }
-
     fn debug_log_name(&self) -> &'static str {
         "opencode-debug.log"
     }

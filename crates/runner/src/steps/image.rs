@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use fullsend_sandbox::{ExecRequest, SandboxBackend, SandboxError, SandboxSessionId};
+use fullsend_runtimes::{HOOK_CONFIG, PROGRAM};
+use fullsend_sandbox::{ByteString, ExecRequest, SandboxBackend, SandboxError, SandboxSessionId};
 
 use crate::stop::Stop;
 
 /// What every runtime runs commands with.
 const SHELL: &str = "/bin/sh";
+/// What a tool returned that no check has anything to say about.
+const NOTHING_TO_FIND: &[u8] = br#"{"tool_name":"Read","tool_input":{},"tool_response":""}"#;
 /// How long a program may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How much of what it said is told.
@@ -15,11 +18,14 @@ const LONGEST: usize = 300;
 
 /// Runs the shell of the image, and has each of `programs`, which come from this machine, tell its version: an image without
 /// the libraries that a program was built for cannot run it, and the system then only says that there is no such file.
+///
+/// Such programs ask the hook in the sandbox. Where that reaches nobody, `hooks` being on, every call would be denied.
 pub(crate) async fn try_out(
     image: &str,
     backend: &dyn SandboxBackend,
     session: &SandboxSessionId,
     programs: &[String],
+    hooks: bool,
 ) -> Result<(), Stop> {
     let shell = ExecRequest::new(SHELL, ["-c", "exit 0"].map(str::to_owned));
     if let Err(why) = run(backend, session, shell).await? {
@@ -36,6 +42,18 @@ pub(crate) async fn try_out(
                     "`{program}`, which is a program of this machine, does not run in the image `{image}`: {why}"
                 ),
                 "use an image with the libraries it was built for (glibc, as in images of Debian or Ubuntu), or run without one",
+            ));
+        }
+    }
+    if hooks && !programs.is_empty() {
+        let mut asked =
+            ExecRequest::new(PROGRAM, ["hook", "post-tool", "--config", HOOK_CONFIG].map(str::to_owned));
+        asked.stdin = Some(ByteString(NOTHING_TO_FIND.to_vec()));
+        if let Err(why) = run(backend, session, asked).await? {
+            return Err(Stop::refused(
+                format!("hooks do not work in the container: {why}"),
+                "use a runtime of containers that lets sockets of the host through (`runsc --host-uds=open`), the runtime \
+                 `native`, or no image",
             ));
         }
     }

@@ -64,7 +64,8 @@ pub(crate) async fn provision(
     let patience = patience.filter(|seconds| *seconds > 0).map_or(PATIENCE, Duration::from_secs);
     let session = make(&backend, &spec, patience, held).await?;
     if let Some(image) = order.image {
-        image::try_out(image, backend.as_ref(), &session.id, &uploaded.equipment.programs).await?;
+        let (programs, hooks) = (&uploaded.equipment.programs, uploaded.hooks.is_some());
+        image::try_out(image, backend.as_ref(), &session.id, programs, hooks).await?;
     }
     if let Some(hide) = uploaded.withheld.git_request(&uploaded.stage, true) {
         let hidden = backend.exec(&session.id, hide).await?;
@@ -78,8 +79,9 @@ pub(crate) async fn provision(
     scene.teller.with_records(|records| records.update(|report| report.sandbox = Some(record(&session))));
     let Uploaded { stage, env, withheld, injected, hooks, events, fetcher, .. } = uploaded;
     let fetcher = fetcher.map(|fetcher| Arc::new(fetcher) as Arc<dyn SkillFetcher>);
-    let place =
-        Place { stage, backend, session: session.id, spec, env, hooks, fetcher, records: dir.records() };
+    let (records, canaries) = (dir.records(), scene.plan.token.iter().cloned().collect());
+    let session = session.id;
+    let place = Place { stage, backend, session, spec, env, hooks, fetcher, canaries, records };
     Ok(Made::done(Ground { place, withheld, injected, events: Mutex::new(events), egress_log }, detail))
 }
 
@@ -104,10 +106,9 @@ fn order<'a>(scene: &'a Scene<'_, '_>, egress_log: &'a Path) -> Result<BackendOr
 
 /// What a backend cannot enforce is a matter of what was asked for.
 fn unmade(error: SandboxError) -> Stop {
-    if let SandboxError::Unsupported { backend, .. } = &error {
-        let help = format!(
-            "leave it out of the policy, or use another sandbox than `{backend}`; see `fullsend doctor`"
-        );
+    if let SandboxError::Unsupported { .. } = &error {
+        let help =
+            "leave out what is not supported, or use another sandbox; `fullsend doctor` tells what there is";
         return Stop::refused(error.to_string(), help);
     }
     Stop::Sandbox(error)

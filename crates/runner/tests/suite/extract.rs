@@ -200,3 +200,25 @@ fn transcripts_are_copied_by_handle_and_under_their_own_names() {
         found.warnings
     );
 }
+
+#[test]
+fn the_end_of_the_run_is_heard_between_files_and_in_large_ones() {
+    let trees = Trees::new();
+    let large = fs::File::create(trees.from().join("large")).unwrap();
+    large.set_len(200 << 20).unwrap();
+    let asked = std::cell::Cell::new(0);
+    let is_over = |most: u32| {
+        asked.set(asked.get() + 1);
+        asked.get() > most
+    };
+    let over = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT, &|| is_over(3));
+    assert!(matches!(over, Err(ExtractError::Over)), "{over:?}");
+    let copied = fs::metadata(trees.to().join("large")).unwrap().len();
+    assert!(copied > 0 && copied < 200 << 20, "{copied}");
+
+    let trees = Trees::new();
+    (0..10).for_each(|name| fs::write(trees.from().join(name.to_string()), "x").unwrap());
+    asked.set(0);
+    let over = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT, &|| is_over(9));
+    assert!(matches!(over, Err(ExtractError::Over)), "{over:?}");
+}

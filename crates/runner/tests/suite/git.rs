@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fullsend_runner::extract::{self, GitConfig, Limits, changes, harden_git};
+use fullsend_runner::extract::{self, Compared, GitConfig, Limits, changes, harden_git};
 use fullsend_runtimes::cancellation;
 use fullsend_testkit::declare_skip;
 
