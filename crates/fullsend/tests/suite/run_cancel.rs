@@ -400,13 +400,18 @@ fn a_reader_that_goes_away_does_not_end_a_run_halfway() {
 }
 
 /// Tidies up for longer than anybody in a hurry waits, and says when it begins and when it is done.
-const SLOW: &str = "#!/bin/sh\ntrap 'touch \"$FULLSEND_DIR\"/heard; for i in 1 2 3 4 5 6 7 8; do sleep 0.5; done; touch \"$FULLSEND_DIR\"/tidied; exit 1' TERM\n\
-    touch \"$FULLSEND_DIR\"/begun\nwhile :; do sleep 0.1; done\n";
+fn slow(marks: &Path) -> String {
+    let marks = marks.display();
+    format!(
+        "#!/bin/sh\ntrap 'touch {marks}/heard; for i in 1 2 3 4 5 6 7 8; do sleep 0.5; done; touch {marks}/tidied; exit 1' TERM\n\
+         touch {marks}/begun\nwhile :; do sleep 0.1; done\n"
+    )
+}
 
 #[test]
 fn a_second_signal_does_not_wait_for_anybody() {
     let Some(scene) = Scene::if_possible("a_second_signal") else { return };
-    scene.place.write("fs/scripts/s.sh", SLOW);
+    scene.place.write("fs/scripts/s.sh", slow(&scene.path("fs")));
     for (twice, tidied) in [(false, true), (true, false)] {
         for mark in ["begun", "heard", "tidied"] {
             let _first_time = fs::remove_file(scene.path("fs").join(mark));

@@ -45,7 +45,10 @@ fn run(place: &Place, options: &[&str]) -> Ran {
 /// What is left of runs: containers, sessions, mounts and stages.
 fn nothing_is_left(place: &Path) {
     let state = place.join("state");
-    assert_eq!(docker_engine::containers(&state), "");
+    // A run that was refused before it asked the engine has left nothing there.
+    if state.join("fullsend/docker").is_dir() {
+        assert_eq!(docker_engine::containers(&state), "");
+    }
     for directory in ["docker/sessions", "docker/shown", "stages"] {
         let entries = fs::read_dir(state.join("fullsend").join(directory)).into_iter().flatten().flatten();
         assert_eq!(entries.map(|entry| entry.path()).collect::<Vec<_>>(), Vec::<std::path::PathBuf>::new());
