@@ -36,6 +36,7 @@ const ALLOWED: &[Row] = &[
             "fullsend-skills",
         ],
     ),
+    ("fullsend-chat", &["fullsend-agent", "fullsend-flow", "fullsend-guard", "fullsend-model"]),
     ("fullsend-resolve", &["fullsend-fetch", "fullsend-harness", "fullsend-origin", "fullsend-yaml"]),
     (
         "fullsend-runtimes",
@@ -69,6 +70,7 @@ const ALLOWED: &[Row] = &[
             "fullsend-runner",
             "fullsend-runtimes",
             "fullsend-agent",
+            "fullsend-chat",
             "fullsend-flow",
             "fullsend-model",
             "fullsend-skills",

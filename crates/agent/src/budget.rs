@@ -87,12 +87,14 @@ pub struct Budget {
 struct Spent {
     usage: Usage,
     output_bytes: u64,
+    /// How long somebody was waited for who is no part of the run.
+    waited: Duration,
 }
 
 impl Budget {
     /// A budget of which this much is used already: by the part of a resumed run that is on record.
     pub fn new(limits: Limits, turns: u32, usage: Usage, output_bytes: u64, before: Duration) -> Self {
-        let spent = Arc::new(Mutex::new(Spent { usage, output_bytes }));
+        let spent = Arc::new(Mutex::new(Spent { usage, output_bytes, waited: Duration::ZERO }));
         Self { limits, turns, spent, since: Instant::now(), before, above: None }
     }
 
@@ -100,13 +102,14 @@ impl Budget {
     /// well, at once, so that several of them together have no more than one.
     #[must_use]
     pub fn child(&self, turns: u32) -> Self {
+        let time = self.time_left();
         let spent = self.account();
         let usage = spent.usage;
         let limits = Limits {
             turns,
             tokens: self.limits.tokens.saturating_sub(usage.total_tokens.unwrap_or_default()),
             cost_usd: (self.limits.cost_usd - usage.cost_usd.unwrap_or_default()).max(0.0),
-            time: self.time_left(),
+            time,
             output_bytes: self.limits.output_bytes.saturating_sub(spent.output_bytes),
             ..self.limits
         };
@@ -141,7 +144,16 @@ impl Budget {
 
     /// What is left of the time.
     pub fn time_left(&self) -> Duration {
-        self.limits.time.saturating_sub(self.before + self.since.elapsed())
+        let waited = self.account().waited;
+        (self.limits.time + waited).saturating_sub(self.before + self.since.elapsed())
+    }
+
+    /// So long a person was waited for, which is not the run's time.
+    pub fn waited(&self, how_long: Duration) {
+        self.account().waited += how_long;
+        if let Some(above) = &self.above {
+            above.waited(how_long);
+        }
     }
 
     /// How long the run was active.
@@ -157,7 +169,7 @@ impl Budget {
 
     /// The limit that was reached, the turns left aside.
     fn used_up(&self) -> Option<Exhausted> {
-        let Spent { usage, output_bytes } = *self.account();
+        let Spent { usage, output_bytes, .. } = *self.account();
         let tokens = usage.total_tokens.unwrap_or_default();
         let cost = usage.cost_usd.unwrap_or_default();
         [

@@ -89,6 +89,21 @@ impl Judgement {
 }
 
 impl Judgement {
+    /// What the rules of flow have against a call, in words; nothing where they did not deny it: what the prompt does not
+    /// permit, and what is no call, nobody can allow.
+    pub(crate) fn appealable(&self) -> Option<String> {
+        let violated = self.flow.as_ref().is_some_and(|flow| !flow.violations.is_empty());
+        let told = self.told.as_ref().filter(|_| self.verdict == Verdict::Denied && violated)?;
+        Some(told.get("detail").and_then(Value::as_str).unwrap_or("the rules of flow deny it").to_owned())
+    }
+
+    /// Allows a call that the rules of flow deny, because somebody who speaks for the operator said so.
+    pub(crate) fn approve(&mut self) {
+        self.verdict = Verdict::Warned;
+        self.reasons.push("operator_approved".to_owned());
+        self.told = None;
+    }
+
     /// Denies a call that the rules of flow allow.
     pub(crate) fn object(&mut self, tool: &str, reason: String) {
         self.verdict = Verdict::Denied;

@@ -13,6 +13,8 @@ use crate::tool::{Pending, Shown, ToolFailure, ToolOutput};
 /// A call that somebody is asked about.
 #[derive(Clone, Copy, Debug)]
 pub struct HookedCall<'a> {
+    /// The model's name for the call.
+    pub call_id: &'a str,
     /// The tool, as models call it.
     pub tool: &'a str,
     /// What it is called with: what handles stand for is in their place.
@@ -54,6 +56,13 @@ pub enum After {
 pub trait CallHooks: fmt::Debug + Send + Sync {
     /// Whether a call may be made.
     fn before<'a>(&'a self, call: HookedCall<'a>) -> Pending<'a, Before>;
+
+    /// Whether a call may be made, this once, that the rules of flow deny for this `reason`. Only somebody who speaks for the
+    /// operator can say so.
+    fn appeal<'a>(&'a self, _call: HookedCall<'a>, reason: &'a str) -> Pending<'a, Before> {
+        let reason = reason.to_owned();
+        Box::pin(async { Before::Denied { reason } })
+    }
 
     /// What becomes of what a call returned.
     fn after<'a>(&'a self, call: HookedCall<'a>, output: &'a Value) -> Pending<'a, After>;

@@ -14,7 +14,7 @@ use super::{Engine, RunError};
 use crate::event::Event;
 use crate::flow::{self, Basis, INSPECT, Look, Named};
 use crate::gate::Verdict;
-use crate::hooks::{self, HookedCall, Remark};
+use crate::hooks::{self, Before, HookedCall, Remark};
 use crate::store::Row;
 use crate::tool::{Effect, Shown, Tool, ToolCallContext, ToolFailure, ToolFault, ToolOutput};
 use crate::toolbox::{LONGEST_ARGUMENTS, Prepared};
@@ -155,7 +155,7 @@ impl Engine<'_> {
                     },
                 };
                 let took_ms = since(start);
-                let call = HookedCall { tool: tool.spec().name, input: &input };
+                let call = HookedCall { call_id: &call_id, tool: tool.spec().name, input: &input };
                 let remark = match (hooks, &mut result) {
                     (Some(hooks), Ok(output)) => hooks::look_at(&*hooks, call, &output_id, output).await,
                     (None, _) | (_, Err(_)) => None,
@@ -197,12 +197,20 @@ impl Engine<'_> {
             judgement.profile = Some(profile);
         }
         let hooks = self.parts.hooks.clone();
-        if judgement.verdict != Verdict::Denied && named.is_empty() {
-            let call = HookedCall { tool: name, input: &input };
-            if let Some(reason) = hooks::objection(hooks.as_deref(), call).await {
-                judgement.object(name, reason);
-            }
+        let hooked = HookedCall { call_id: &call.id, tool: name, input: &input };
+        let asked = Instant::now();
+        if let (Some(reason), Some(hooks)) = (judgement.appealable(), hooks.as_deref())
+            && let Before::Allowed = hooks.appeal(hooked, &reason).await
+        {
+            judgement.approve();
         }
+        if judgement.verdict != Verdict::Denied
+            && named.is_empty()
+            && let Some(reason) = hooks::objection(hooks.as_deref(), hooked).await
+        {
+            judgement.object(name, reason);
+        }
+        self.parts.budget.waited(asked.elapsed());
         let summary = crate::summary::of(name, &input);
         self.record_decision(call, name, Some(effect), &judgement, Some(summary.clone()))?;
         if judgement.verdict == Verdict::Denied {
@@ -236,7 +244,7 @@ impl Engine<'_> {
         };
         self.fill_in(&mut ready, &named)?;
         if !named.is_empty() && ready.settled.is_none() {
-            let call = HookedCall { tool: name, input: &ready.input };
+            let call = HookedCall { call_id: &call.id, tool: name, input: &ready.input };
             if hooks::objection(hooks.as_deref(), call).await.is_some() {
                 // Why would tell of the value, and so would a denial: this is an output like others, and as hidden.
                 let remark = Remark {

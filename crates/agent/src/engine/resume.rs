@@ -29,6 +29,32 @@ pub enum ResumeError {
     Run(#[from] RunError),
 }
 
+/// Why a call that was asked for has no result and gets none.
+struct NotMade {
+    kind: &'static str,
+    detail: &'static str,
+    execution: Execution,
+    word: &'static str,
+    line: &'static str,
+}
+
+const INTERRUPTED: NotMade = NotMade {
+    kind: "fullsend.interrupted",
+    detail: "the run was interrupted while this call was under way; it may have been carried out in part or as a whole, and \
+             is not made again; look before you repeat it",
+    execution: Execution::Interrupted,
+    word: "interrupted",
+    line: "interrupted; not made again",
+};
+
+const ABANDONED: NotMade = NotMade {
+    kind: "fullsend.call-abandoned",
+    detail: "the operator stopped you before this call was made; it was not made, and is not wanted unless the operator says so",
+    execution: Execution::NotRun,
+    word: "abandoned",
+    line: "stopped before it was made",
+};
+
 impl<'w> Engine<'w> {
     /// A run that goes on: the conversation is that of the record, and nothing of it is done again.
     pub fn resume(
@@ -94,12 +120,16 @@ impl<'w> Engine<'w> {
                 }
                 // What was refused is refused again.
                 CallState::Finished { execution: Execution::NotRun, .. } => open.push(call),
+                CallState::Abandoned => {
+                    self.answer_calls(turn, &std::mem::take(&mut open), &basis, &mut pictures).await?;
+                    self.answer_not_made(turn, &call, &ABANDONED)?;
+                }
                 CallState::Interrupted { .. } | CallState::Finished { .. } => {
                     self.answer_calls(turn, &std::mem::take(&mut open), &basis, &mut pictures).await?;
                     if let Ok(prepared) = self.parts.toolbox.prepare(&call) {
                         prepared.tool.clean_up(&prepared.input);
                     }
-                    self.answer_interrupted(turn, &call)?;
+                    self.answer_not_made(turn, &call, &INTERRUPTED)?;
                 }
             }
         }
@@ -138,24 +168,20 @@ impl<'w> Engine<'w> {
         results.iter().filter_map(image).map(read).collect()
     }
 
-    fn answer_interrupted(&mut self, turn: u64, call: &ToolCall) -> Result<(), RunError> {
+    fn answer_not_made(&mut self, turn: u64, call: &ToolCall, why: &NotMade) -> Result<(), RunError> {
         (self.watch)(Event::CallBegan { call });
-        let told = json!({
-            "type": "fullsend.interrupted",
-            "detail": "the run was interrupted while this call was under way; it may have been carried out in part or \
-                       as a whole, and is not made again; look before you repeat it",
-        });
+        let told = json!({"type": why.kind, "detail": why.detail});
         let finished = CallFinished {
             call_id: call.id.clone(),
             tool: call.name.clone(),
             output_id: None,
-            execution: Execution::Interrupted,
+            execution: why.execution,
             duration_ms: 0,
             artifact: None,
-            error_detail: Some("interrupted".to_owned()),
+            error_detail: Some(why.word.to_owned()),
         };
         self.parts.store.append(&Row::CallFinished(finished))?;
-        let shown = Shown { line: "interrupted; not made again".to_owned(), diff: None };
+        let shown = Shown { line: why.line.to_owned(), diff: None };
         (self.watch)(Event::CallEnded { call, shown: &shown, done: false });
         let kept = KeptMessage::Tool {
             tool_call_id: call.id.clone(),

@@ -26,6 +26,7 @@ use super::usage;
 use super::{open_run, run_dir_of};
 use crate::flow::FlowState;
 use crate::sources::Provenance;
+use crate::tool::Effect;
 
 /// A message with its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,8 @@ pub struct Recorded {
     pub run_id: RunId,
     /// What the run may do, after every narrowing.
     pub settings: RecordedSettings,
+    /// What it might do when it began.
+    pub begun: RecordedSettings,
     /// Whether all that the run begins with is on record.
     pub opened: bool,
     /// The conversation.
@@ -98,6 +101,23 @@ impl Recorded {
         let mut fold = Fold::default();
         let (torn, run_dir) = each_row(run, |entry| fold.add(entry))?;
         fold.finish(torn).ok_or(StoreError::NeverBegan { run_dir })
+    }
+
+    /// Lets what comes next have all that the run began with, also where a part of it had less: for a conversation, in which
+    /// each turn is held to what was agreed on at its start.
+    pub fn hold_to_beginning(&mut self) {
+        self.settings.clone_from(&self.begun);
+    }
+
+    /// Makes nothing of what was asked for before and did not begin: whoever stopped the run did not want it.
+    pub fn abandon_calls(&mut self) {
+        for dangling in &mut self.dangling {
+            if let CallState::NeverStarted | CallState::Interrupted { effect: Effect::Read, .. } =
+                dangling.state
+            {
+                dangling.state = CallState::Abandoned;
+            }
+        }
     }
 }
 
@@ -213,6 +233,7 @@ fn begin(run_id: RunId, settings: RecordedSettings) -> Recorded {
     Recorded {
         run_id,
         current_dir: settings.start_dir.clone(),
+        begun: settings.clone(),
         settings,
         opened: false,
         messages: Vec::new(),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use fullsend_agent::gate::Verdict;
+use fullsend_agent::gate::{PromptRole, Verdict};
 use fullsend_agent::hooks::{After, Before, CallHooks, HookedCall};
 use fullsend_agent::store::EventSeverity;
 use fullsend_agent::tool::Pending;
@@ -17,6 +17,8 @@ struct Against {
     /// What it was asked, before and after.
     asked: Mutex<Vec<String>>,
     withholds: bool,
+    /// Whether it speaks for the operator, and lets calls be made that flow denies.
+    lets: bool,
 }
 
 impl CallHooks for Against {
@@ -26,6 +28,17 @@ impl CallHooks for Against {
             match Value::Object(call.input.clone()).to_string().contains(self.word) {
                 true => Before::Denied { reason: format!("{} is not for commands", self.word) },
                 false => Before::Allowed,
+            }
+        })
+    }
+
+    fn appeal<'a>(&'a self, call: HookedCall<'a>, reason: &'a str) -> Pending<'a, Before> {
+        Box::pin(async move {
+            assert!(!reason.is_empty() && !call.call_id.is_empty());
+            self.asked.lock().unwrap().push(format!("appeal {}", call.tool));
+            match self.lets {
+                true => Before::Allowed,
+                false => Before::Denied { reason: reason.to_owned() },
             }
         })
     }
@@ -75,11 +88,39 @@ fn a_denied_call_is_not_made_and_is_on_record_as_a_decision() {
 }
 
 #[test]
-fn what_flow_denies_is_not_asked_about() {
+fn what_flow_denies_no_check_is_asked_about() {
     let script = vec![("read_file", json!({"path": ".env"})), ("web_fetch", json!({"url": "$HANDLE"}))];
     let (stage, hooks) = stage(script, Against { word: "nothing like it", ..Against::default() });
     stage.run();
-    assert_eq!(*hooks.asked.lock().unwrap(), ["before read_file", "after read_file"]);
+    assert_eq!(*hooks.asked.lock().unwrap(), ["before read_file", "after read_file", "appeal web_fetch"]);
+    assert_eq!(stage.made(), ["read_file"]);
+}
+
+#[test]
+fn who_speaks_for_the_operator_can_allow_once_what_flow_denies_and_checks_still_hold() {
+    let fetch = |word: &'static str| {
+        let script = vec![("read_file", json!({"path": ".env"})), ("web_fetch", json!({"url": "$HANDLE"}))];
+        let (stage, hooks) = stage(script, Against { word, lets: true, ..Against::default() });
+        let ran = stage.run();
+        let decision = ran.decisions().pop().unwrap();
+        assert_eq!(decision.decision, Verdict::Warned);
+        assert!(decision.reason_codes.contains(&"operator_approved".to_owned()), "{decision:?}");
+        assert!(decision.reason_codes.iter().any(|code| code.starts_with("flow_")), "what was against it");
+        let asked = hooks.asked.lock().unwrap().clone();
+        assert_eq!(asked[2..4], ["appeal web_fetch", "before web_fetch"]);
+        stage.made()
+    };
+    assert_eq!(fetch("no such word"), ["read_file", "web_fetch"]);
+    assert_eq!(fetch(r#""url":"swordfish"#), ["read_file"], "a check denies it nevertheless");
+}
+
+#[test]
+fn nobody_can_allow_what_the_prompt_does_not() {
+    let script = vec![("bash", json!({"command": "make"}))];
+    let (stage, hooks) = stage(script, Against { word: "no such word", lets: true, ..Against::default() });
+    let stage = Stage { role: PromptRole::Quote, ..stage };
+    stage.run();
+    assert!(stage.made().is_empty() && hooks.asked.lock().unwrap().is_empty());
 }
 
 #[test]

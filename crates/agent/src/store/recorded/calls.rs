@@ -22,6 +22,8 @@ pub struct DanglingCall {
 pub enum CallState {
     /// It never began: it can be made.
     NeverStarted,
+    /// It never began, or has only looked, and nobody wants it any more: it is not made.
+    Abandoned,
     /// It began, and nobody knows how far it came: only one that looks may be made again.
     Interrupted {
         /// The number that its output would have had.
@@ -100,7 +102,7 @@ impl Asked {
                         Some(finished) => finished == output_id,
                         None => finished.execution == Execution::Interrupted,
                     },
-                    CallState::Finished { .. } => false,
+                    CallState::Finished { .. } | CallState::Abandoned => false,
                 };
                 let mut waiting = self.calls.iter_mut();
                 if let Some(waiting) = waiting.find(|one| one.call.id == finished.call_id && is_it(one)) {
