@@ -74,7 +74,7 @@ fn file(path: &Path) -> Result<Prepared<'static>, ScriptError> {
     if rustix::fs::access(&path, Access::EXEC_OK).is_ok() {
         return Ok(Prepared::Path(path));
     }
-    read_by(path.clone()).map_err(failed)
+    read_by(path).map_err(failed)
 }
 
 /// What the system does with a script that may be executed, for one that may not: the operator's file stays as it is, since a

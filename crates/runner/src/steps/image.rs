@@ -69,10 +69,10 @@ async fn run(
     let ran = match backend.exec(session, ExecRequest { timeout: Some(PATIENCE), ..request }).await {
         Ok(ran) => ran,
         Err(SandboxError::NotStarted { source, .. }) => {
-            return Ok(Err(match source.kind() {
-                std::io::ErrorKind::NotFound => "it, or what loads it, is not there".to_owned(),
-                _ => source.to_string(),
-            }));
+            let missing = source.kind() == std::io::ErrorKind::NotFound;
+            let why =
+                if missing { "it, or what loads it, is not there".to_owned() } else { source.to_string() };
+            return Ok(Err(why));
         }
         Err(error) => return Err(error.into()),
     };
