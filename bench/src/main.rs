@@ -11,6 +11,7 @@ mod guard;
 mod guard_corpus;
 mod hook;
 mod lint;
+mod protect;
 mod resolve;
 mod run;
 mod samples;
@@ -68,6 +69,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "run", run: run::run },
     Benchmark { name: "turns", run: turns::run },
     Benchmark { name: "flow", run: flow::run },
+    Benchmark { name: "protect", run: protect::run },
 ];
 
 fn main() -> Result<()> {

@@ -38,6 +38,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tracing::Instrument as _;
 
 pub use error::{FetchError, Phase, Refusal, RulesError};
+pub(crate) use exchange::{AGENT, MAX_BUFFER, MAX_HEADERS};
 pub use request::{Credential, CredentialError, Request};
 pub use resolve::{Resolve, Resolving, SystemResolver};
 pub use response::{Fetched, ResponseHeaders};

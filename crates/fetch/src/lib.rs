@@ -6,6 +6,7 @@
 //! * [`get::visit::Visitor`]: pages of the public web that nobody listed, under the same rules about addresses
 //! * [`Cache`]: files and directories by digest, verified on every read; [`cache::UrlIndex`] remembers digests by URL
 //! * [`Audit`]: one line per success and per refusal
+//! * [`service::ServiceClient`]: one request to a service that the operator named
 //! * [`tls::TlsClient`]: the same trust for a client that chooses its own hosts
 //!
 //! ```no_run
@@ -25,8 +26,8 @@
 //!
 //! # Invariants
 //!
-//! * A connection is only made to an address that was checked, on a port that was checked; for a host on the list, or
-//!   a public one when a page is visited.
+//! * A connection is only made to an address that was checked, on a port that was checked; for a host on the list,
+//!   a public one when a page is visited, or one that the operator named as a service.
 //! * Environment variables change nothing: no proxies, no certificate files, no names of other hosts.
 //! * A credential is sent to the one host it belongs to, and is in no message or log.
 //! * What the cache gives out as a hit was verified against the digest that was asked for, just now.
@@ -43,6 +44,7 @@ pub mod cache;
 mod clock;
 pub mod get;
 mod json;
+pub mod service;
 pub mod tls;
 mod unique;
 

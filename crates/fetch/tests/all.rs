@@ -21,6 +21,7 @@ mod suite {
     mod real_names;
     mod requests;
     mod retries;
+    mod services;
     mod support;
     mod url_index;
 }

@@ -124,6 +124,12 @@ pub(crate) fn all() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
+/// Where GitHub Actions vouches for a job that may ask, and what opens it. A run drops both from everything it starts.
+pub(crate) fn identity_request() -> Option<(String, String)> {
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Some((set("ACTIONS_ID_TOKEN_REQUEST_URL")?, set("ACTIONS_ID_TOKEN_REQUEST_TOKEN")?))
+}
+
 /// Whether this is a step of a workflow of GitHub's.
 pub(crate) fn in_github_actions() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")

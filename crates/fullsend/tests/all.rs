@@ -49,13 +49,16 @@ mod suite {
     mod run_docker;
     mod run_fetching;
     mod run_guarded;
+    mod run_mint;
     mod run_pipeline;
     mod run_place;
     mod run_refusals;
     mod run_remote;
     mod run_results;
     mod run_runtimes;
+    mod run_status;
     mod run_strangers;
+    mod run_traces;
     mod running;
     mod runs;
     mod same_findings;

@@ -12,11 +12,16 @@ use std::collections::BTreeMap;
 pub use child::{PostScript, ScriptVariables, Validation, child};
 pub use dotenv::{DotenvError, parse as parse_dotenv};
 pub use expansion::{Expanded, ExpandedServer, expand};
+use fullsend_guard::canary::CanaryToken;
 use fullsend_harness::expand::DENIED;
 
 /// Variables by name, without those that no part of a run may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Environment(BTreeMap<String, String>);
+pub struct Environment {
+    variables: BTreeMap<String, String>,
+    /// Values that must be in nothing that is written down or passed on.
+    marks: Vec<CanaryToken>,
+}
 
 impl Environment {
     /// The variables of the caller.
@@ -32,18 +37,30 @@ impl Environment {
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         let name = name.into();
         if !DENIED.contains(&name.as_str()) {
-            self.0.insert(name, value.into());
+            self.variables.insert(name, value.into());
         }
+    }
+
+    /// Keeps a value out of everything that is written down or passed on, whichever variable holds it.
+    pub fn add_secret(&mut self, secret: CanaryToken) {
+        if !self.marks.contains(&secret) {
+            self.marks.push(secret);
+        }
+    }
+
+    /// Values that must be in nothing that is written down or passed on.
+    pub fn secrets(&self) -> &[CanaryToken] {
+        &self.marks
     }
 
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+        self.variables.get(name).map(String::as_str)
     }
 
     /// All variables, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Adds the variables of a file in the form of [`parse_dotenv`]. Those that are there already are replaced.

@@ -232,5 +232,34 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// Every text in it that others had a part in.
+    pub(crate) fn texts(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::StepBegan { .. } | Self::Waiting { .. } => Vec::new(),
+            Self::StepEnded { detail: text, .. }
+            | Self::Warning { text }
+            | Self::Script { line: text, .. } => {
+                vec![text]
+            }
+            Self::Finding { place, detail, .. } => vec![place, detail],
+            Self::Access { target, detail, .. } => vec![target, detail],
+            Self::Runtime { event, .. } => texts_of(event),
+        }
+    }
+}
+
+fn texts_of(event: &mut RuntimeEvent) -> Vec<&mut String> {
+    match event {
+        RuntimeEvent::Thinking { text } | RuntimeEvent::Text { text } => vec![text],
+        RuntimeEvent::ToolUse { summary, .. } | RuntimeEvent::ToolResult { summary, .. } => vec![summary],
+        RuntimeEvent::Denied { reason: text, .. }
+        | RuntimeEvent::Result { message: text, .. }
+        | RuntimeEvent::Error { message: text, .. }
+        | RuntimeEvent::Retry { error: text, .. } => vec![text],
+        RuntimeEvent::Init { .. } | RuntimeEvent::Tokens(_) => Vec::new(),
+    }
+}
+
 /// Who is told of everything that happens.
 pub type Sink<'s> = &'s mut (dyn FnMut(&Event) + Send);

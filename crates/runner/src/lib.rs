@@ -11,6 +11,7 @@
 //! * [`extract`]: what the agent left, out of the sandbox's files
 //! * [`FetchService`]: skills that a running agent may have
 //! * [`grants`], [`policy_file`]: what the sandbox permits
+//! * [`outward`]: services that a run asks and tells
 //! * [`pre_script`]: what a pre-script says about the run
 //! * [`report`]: how a run stands, at every moment
 //! * [`run_dir`]: the directory of a run; [`runs`] reads those of the past
@@ -38,6 +39,7 @@ mod held;
 mod home;
 mod hook_events;
 pub mod host_files;
+pub mod outward;
 mod pipeline;
 mod plan;
 pub mod policy_file;

@@ -6,20 +6,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use fullsend_fetch::service::ServiceClient;
 use fullsend_guard::{FindingsLog, SystemClock, TraceId};
 use fullsend_resolve::Resolver;
 use fullsend_yaml::Diagnostic;
+use serde_json::Value;
 
 use crate::event::{Event, Outcome, Sink, Step};
 use crate::held::Held;
 use crate::home::Home;
+use crate::outward::collector::Collector;
+use crate::outward::status::Status;
 use crate::plan::Plan;
-use crate::records::{Beginning, Records};
+use crate::records::{Beginning, Ended, Records};
 use crate::report::{Report, State};
 use crate::request::Request;
 use crate::run_dir::{RunDir, RunName};
 use crate::steps::pre_script::with_cause;
-use crate::steps::{agent, check, deliver, load, pre_script, provision, resolve, scan, upload};
+use crate::steps::{agent, check, deliver, introduce, load, pre_script, provision, resolve, scan, upload};
 use crate::stop::Stop;
 use crate::teller::{Made, Teller};
 
@@ -46,6 +50,10 @@ pub(crate) struct Known {
     pub(crate) dir: Option<RunDir>,
     /// Whether the pre-script skipped the run, and why.
     pub(crate) skipped: Option<(bool, Option<String>)>,
+    /// The comment on what the run works on.
+    pub(crate) status: Option<Status>,
+    /// Who collects the trace.
+    pub(crate) collector: Option<Collector>,
 }
 
 impl Known {
@@ -60,18 +68,52 @@ pub async fn run(request: Request, resolver: Resolver, sink: Sink<'_>) -> Finish
     let teller = Teller::new(sink, request.cancel.clone());
     let (mut held, mut known) =
         (Held { keep: request.options.keep_sandbox, ..Held::default() }, Known::default());
+    let client = request.outward.client.clone();
     let ended = go(request, resolver, &teller, &mut held, &mut known).await;
     let directory = known.dir.as_ref().map(|dir| dir.path().to_owned());
     end_record(&teller, held, directory.as_deref()).await;
     let stop = ended.err();
     let (state, exit_code) = stop.as_ref().map_or((State::Success, 0), verdict);
-    let reason = stop.as_ref().map(Stop::reason);
+    let reason = stop.as_ref().map(|stop| teller.masked(stop.reason()));
+    let skipped =
+        known.skipped.take().map(|(skipped, reason)| (skipped, reason.map(|reason| teller.masked(reason))));
     let finished =
-        teller.into_records().map(|records| records.finish(state, exit_code.into(), reason, known.skipped));
-    let (report, unrecorded) = finished.unzip();
-    let unrecorded = unrecorded.flatten();
+        teller.take_records().map(|records| records.finish(state, exit_code.into(), reason, skipped.clone()));
+    let (report, unrecorded, batch) = match finished {
+        Some(Ended { report, failed, batch }) => (Some(report), failed, batch),
+        None => (None, None, None),
+    };
     let exit_code = if unrecorded.is_some() { exit_code.max(1) } else { exit_code };
+    // Whoever is told that it succeeded must be able to find its record.
+    let told = if state == State::Success && exit_code != 0 { State::Failure } else { state };
+    let skip_reason = skipped.and_then(|(_, reason)| reason);
+    tell_others(&client, &teller, known, batch, told, skip_reason.as_deref()).await;
     Finished { state, exit_code, stop, run_dir: directory, report, unrecorded }
+}
+
+/// Hands over the trace, and says how the run ended where somebody waits for that. Takes its time from nobody but itself: a
+/// signal that ended the run does not end this.
+async fn tell_others(
+    client: &ServiceClient,
+    teller: &Teller<'_>,
+    known: Known,
+    batch: Option<Value>,
+    state: State,
+    reason: Option<&str>,
+) {
+    let handing_over = async {
+        let (Some(collector), Some(batch)) = (known.collector, batch) else { return };
+        if let Err(error) = collector.send(client, &batch).await {
+            teller.warn(format!("the trace was not sent: {error}"));
+        }
+    };
+    let saying = async {
+        let Some(status) = known.status else { return };
+        if let Err(error) = status.complete(state, reason, |text| teller.masked(text)).await {
+            teller.warn(format!("the status comment was not completed: {error}"));
+        }
+    };
+    tokio::join!(handing_over, saying);
 }
 
 /// Gives everything back, and puts what there is to say about that on record.
@@ -107,7 +149,9 @@ fn verdict(stop: &Stop) -> (State, u8) {
         | Stop::Refused { .. }
         | Stop::Resolve(_)
         | Stop::Stage(_) => (State::Failure, 2),
-        Stop::Failed { .. } | Stop::Sandbox(_) | Stop::Runtime(_) | Stop::Io { .. } => (State::Failure, 1),
+        Stop::Failed { .. } | Stop::Mint(_) | Stop::Sandbox(_) | Stop::Runtime(_) | Stop::Io { .. } => {
+            (State::Failure, 1)
+        }
     }
 }
 
@@ -129,23 +173,27 @@ async fn go(
     let name = resolve::lock_name(&found);
     let log = begin(&request, &name, teller, known)?;
     held.log = Some(log.clone());
-    teller.step(Step::Compose, None, async { compose(&mut request, &found) }).await?;
+    let role = teller.step(Step::Compose, None, async { compose(&mut request, &found) }).await?;
     teller
         .step(Step::Check, None, async {
+            // Before variables are checked: some are there only then.
+            let minted = introduce::mint(&mut request, role.as_deref(), teller).await?;
+            introduce::comment(&mut request, &name, teller, known);
             let warnings = check::lint_harness(&root, &found, &request.environment)?;
             let detail = match warnings.len() {
                 0 => "no problems".to_owned(),
                 many => format!("{many} warnings"),
             };
             warnings.into_iter().for_each(|warning| teller.warn(warning));
-            Ok(Made::done((), detail))
+            let minted = minted.map(|minted| format!("; {minted}")).unwrap_or_default();
+            Ok(Made::done((), format!("{detail}{minted}")))
         })
         .await?;
     let plan = teller
         .step(Step::Resolve, None, resolve::plan(&mut request, resolver, &found, &name, teller))
         .await?;
     if let Some(token) = &plan.token {
-        teller.with_records(|records| records.mask(token));
+        teller.mask(std::slice::from_ref(token));
     }
     let scene = Scene { root: &root, log: &log, plan: &plan, request: &request, teller };
     pre_script::run(&scene, known).await?;
@@ -200,13 +248,19 @@ fn begin(
         Stop::refused(with_cause(&error), "name a directory that can be written with `--output-dir DIR`")
     })?;
     // A directory without a record would claim a run that never was, as on a disk that is full.
-    let (records, log) =
-        record(request, agent, &dir, &name).inspect_err(|_| drop(std::fs::remove_dir_all(dir.path())))?;
+    let (collector, wrong) = match Collector::named(&request.environment) {
+        Ok(collector) => (collector, None),
+        Err(error) => (None, Some(format!("no trace is sent: {error}"))),
+    };
+    let (records, log) = record(request, agent, &dir, &name, collector.is_some())
+        .inspect_err(|_| drop(std::fs::remove_dir_all(dir.path())))?;
     teller.record(records);
     teller.with_records(|records| {
         records.update(|report| report.runtime = Some(request.runtime.id().as_str().to_owned()));
     });
+    wrong.into_iter().for_each(|wrong| teller.warn(wrong));
     known.dir = Some(dir);
+    known.collector = collector;
     Ok(log)
 }
 
@@ -216,6 +270,7 @@ fn record(
     agent: &str,
     dir: &RunDir,
     name: &RunName,
+    collect: bool,
 ) -> Result<(Records, FindingsLog), Stop> {
     let (trace_id, clock) = (TraceId::generate(), Arc::new(SystemClock));
     let records = Records::begin(&Beginning {
@@ -226,14 +281,15 @@ fn record(
         trace_id: &trace_id,
         environment: &request.environment,
         clock: clock.clone(),
+        collect,
     })?;
     let log = FindingsLog::create(&dir.findings(), trace_id, clock)
         .map_err(|error| Stop::Failed { message: format!("the findings log cannot be begun: {error}") })?;
     Ok((records, log))
 }
 
-/// The harness with its local bases; those that have to be fetched come with resolution.
-fn compose(request: &mut Request, path: &Path) -> Result<Made<()>, Stop> {
+/// The harness with its local bases; those that have to be fetched come with resolution. Says the agent's role.
+fn compose(request: &mut Request, path: &Path) -> Result<Made<Option<String>>, Stop> {
     let mut problems = Vec::new();
     let composed = request.library.compose(path, &mut problems);
     let Some(composed) = composed.filter(|_| !problems.iter().any(Diagnostic::is_error)) else {
@@ -245,5 +301,6 @@ fn compose(request: &mut Request, path: &Path) -> Result<Made<()>, Stop> {
         2 => "1 base".to_owned(),
         many => format!("{} bases", many - 1),
     };
-    Ok(Made::done((), detail))
+    let role = composed.harness.role.as_ref().map(|role| role.as_str().to_owned());
+    Ok(Made::done(role, detail))
 }

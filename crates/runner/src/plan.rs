@@ -31,6 +31,8 @@ use crate::validate::ResultSchema;
 
 /// How long an agent may work when the harness does not say.
 const USUAL_MINUTES: u64 = 30;
+/// No run is longer: points in time further away cannot be reckoned with.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// The file of the result when nothing else is said.
 const USUAL_RESULT: &str = "agent-result.json";
 /// The variable with the name of that file.
@@ -163,10 +165,12 @@ impl Plan {
             .map_err(|error| Stop::refused(error.to_string(), "correct the provider or its profile"))?;
         let canary = canary_plan(block);
         let token = canary.generate();
-        security.checks = security.checks.with_canaries(token.iter().cloned().collect());
+        // Tokens that the run works with are looked for like the one that was planted.
+        let tokens: Vec<CanaryToken> = token.iter().chain(environment.secrets()).cloned().collect();
+        security.checks = security.checks.with_canaries(tokens.clone());
         let agent = agent_text(agent, &agent_file, &definition)?;
         let input = HookInput {
-            tokens: token.iter().map(|token| token.reveal().to_owned()).collect(),
+            tokens: tokens.iter().map(|token| token.reveal().to_owned()).collect(),
             ..HookInput::of_agent(runtime.id(), &agent.tools, &agent.disallowed_tools)
         };
         let hooks = hook_checks(block, input).map_err(refused)?;
@@ -196,7 +200,7 @@ impl Plan {
             allowed_config: harness.allow_repository_config.iter().flatten().map(|name| name.value).collect(),
             result: schema.map(|path| result_contract(path, &result_file)).transpose()?,
             scripts: scripts(&root, &harness, result_file),
-            timeout: timeout(&harness),
+            timeout: options.timeout.unwrap_or_else(|| timeout(&harness)).min(LONGEST),
             iterations: iterations(validation),
             feedback: validation
                 .and_then(|one| one.feedback_mode.as_ref())

@@ -20,7 +20,7 @@ pub const OUTPUT_VARIABLE: &str = "FULLSEND_PRESCRIPT_OUTPUT";
 pub const SKIP: i32 = 78;
 
 /// The largest file that is read.
-const LARGEST: u64 = 1 << 20;
+pub(crate) const LARGEST: u64 = 1 << 20;
 
 /// The longest reason, in bytes.
 const LONGEST_REASON: usize = 1024;

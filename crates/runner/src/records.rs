@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use fullsend_guard::canary::CanaryToken;
 use fullsend_guard::{Checks, Clock, TraceId};
+use serde_json::Value;
 
 use crate::environment::Environment;
 use crate::event::Event;
@@ -38,12 +39,25 @@ pub(crate) struct Beginning<'a> {
     pub(crate) trace_id: &'a TraceId,
     pub(crate) environment: &'a Environment,
     pub(crate) clock: Arc<dyn Clock>,
+    /// Whether the spans are kept for a collector too.
+    pub(crate) collect: bool,
+}
+
+/// A record that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// The report as it is.
+    pub(crate) report: Report,
+    /// What could not be written.
+    pub(crate) failed: Option<String>,
+    /// The whole trace, if a collector is to have it.
+    pub(crate) batch: Option<Value>,
 }
 
 impl Records {
     /// Begins the record.
     pub(crate) fn begin(beginning: &Beginning<'_>) -> Result<Self, Stop> {
-        let Beginning { dir, name, agent, system, trace_id, environment, clock } = beginning;
+        let Beginning { dir, name, agent, system, trace_id, environment, clock, collect } = beginning;
         let env: BTreeMap<String, String> =
             environment.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let env = &env;
@@ -71,7 +85,8 @@ impl Records {
         let tracer = (!TraceSettings::disabled(env))
             .then(|| Tracer::start(&dir.telemetry(), settings, clock.clone()))
             .transpose()
-            .map_err(failed("trace"))?;
+            .map_err(failed("trace"))?
+            .map(|tracer| if *collect { tracer.collecting() } else { tracer });
         Ok(Self { dir: (*dir).clone(), report, log, tracer, reserve, failed: None })
     }
 
@@ -86,17 +101,16 @@ impl Records {
         }
     }
 
-    /// Masks the token of the run from now on, wherever it may turn up.
-    pub(crate) fn mask(&mut self, token: &CanaryToken) {
-        let checks = Checks::default().with_canaries(vec![token.clone()]);
+    /// Masks these tokens from now on, wherever they may turn up.
+    pub(crate) fn mask(&mut self, tokens: &[CanaryToken]) {
+        let checks = Checks::default().with_canaries(tokens.to_vec());
         self.report.mask(&checks);
         self.log.mask(&checks);
     }
 
     /// Changes what the report says beside events.
     pub(crate) fn update(&mut self, change: impl FnOnce(&mut Report)) {
-        let written = self.report.update(change);
-        self.remember("report", written);
+        self.report.update(change);
     }
 
     fn remember(&mut self, what: &str, written: io::Result<()>) {
@@ -115,14 +129,14 @@ impl Records {
         self.tracer.as_ref().map(Tracer::traceparent)
     }
 
-    /// Ends the record. Says the report as it is, and what could not be written.
+    /// Ends the record.
     pub(crate) fn finish(
         mut self,
         state: State,
         exit_code: i32,
         reason: Option<String>,
         skipped: Option<(bool, Option<String>)>,
-    ) -> (Report, Option<String>) {
+    ) -> Ended {
         let iterations = self.report.report().iterations.len();
         let iterations = u32::try_from(iterations).unwrap_or(u32::MAX);
         let metrics = self.report.report().metrics.clone();
@@ -133,12 +147,14 @@ impl Records {
         let written = self.report.finish(state, exit_code, reason.clone());
         self.remember("report", written);
         let validated = self.report.report().validated_iteration.is_some();
-        if let Some(tracer) = self.tracer.take() {
+        let mut batch = None;
+        if let Some(mut tracer) = self.tracer.take() {
             let error = reason.filter(|_| !matches!(state, State::Success | State::Skipped));
             let end = TraceEnd { exit_code, error, validated, skipped, iterations, metrics };
             let written = tracer.finish(&end);
             self.remember("trace", written);
+            batch = tracer.batch();
         }
-        (self.report.report().clone(), self.failed)
+        Ended { report: self.report.report().clone(), failed: self.failed, batch }
     }
 }

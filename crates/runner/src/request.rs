@@ -5,6 +5,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fullsend_harness::Library;
 use fullsend_harness::config::Configuration;
@@ -15,6 +16,7 @@ use fullsend_runtimes::{AgentRuntime, Cancel};
 use fullsend_sandbox::{SandboxBackend, SandboxError};
 
 use crate::environment::Environment;
+use crate::outward::Outward;
 
 /// What a run is asked to be.
 #[derive(Debug)]
@@ -45,6 +47,8 @@ pub struct Request {
     pub runtime: Arc<dyn AgentRuntime>,
     /// What makes sandboxes.
     pub backends: Arc<dyn Backends>,
+    /// Services that are asked and told.
+    pub outward: Outward,
     /// Switches of the command line.
     pub options: Options,
     /// The wish to end it.
@@ -66,6 +70,8 @@ pub struct Options {
     pub model: Option<String>,
     /// The model where neither this nor the harness nor the agent definition names one.
     pub usual_model: Option<String>,
+    /// How long the agent may work, whatever the harness says.
+    pub timeout: Option<Duration>,
     /// What to log for debugging.
     pub debug: Option<String>,
     /// Whether it is told which files the sandbox refused; every use of a file then takes longer.

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use fullsend_guard::canary::CanaryToken;
 use fullsend_guard::{Checks, Pipeline};
 use fullsend_runtimes::Cancel;
 
@@ -15,21 +16,39 @@ use crate::stop::Stop;
 pub(crate) struct Teller<'s> {
     told: Mutex<Told<'s>>,
     cancel: Cancel,
-    /// What scripts and tools say may hold secrets, and goes to terminals, logs of CI and traces.
-    masks: Pipeline,
 }
 
 struct Told<'s> {
     sink: Sink<'s>,
+    masks: Masks,
     /// What happened before there was a record.
     early: Vec<Event>,
     records: Option<Records>,
 }
 
+/// Takes secrets out of what is told: what scripts and tools say goes to terminals, logs of CI and traces.
+#[derive(Debug)]
+struct Masks {
+    tokens: Vec<CanaryToken>,
+    pipeline: Pipeline,
+}
+
+impl Masks {
+    fn new(tokens: Vec<CanaryToken>) -> Self {
+        Self { pipeline: Checks::default().with_canaries(tokens.clone()).output(), tokens }
+    }
+
+    fn clean(&self, text: &mut String) {
+        if let Some(clean) = self.pipeline.run(text).sanitized {
+            *text = clean;
+        }
+    }
+}
+
 impl<'s> Teller<'s> {
     pub(crate) fn new(sink: Sink<'s>, cancel: Cancel) -> Self {
-        let told = Mutex::new(Told { sink, early: Vec::new(), records: None });
-        Self { told, cancel, masks: Checks::default().output() }
+        let told = Told { sink, masks: Masks::new(Vec::new()), early: Vec::new(), records: None };
+        Self { told: Mutex::new(told), cancel }
     }
 
     /// The wish to end the run.
@@ -40,15 +59,33 @@ impl<'s> Teller<'s> {
     /// Puts everything on record from now on, and what happened before.
     pub(crate) fn record(&self, mut records: Records) {
         let mut told = self.lock();
+        records.mask(&told.masks.tokens);
         for event in std::mem::take(&mut told.early) {
             records.note(&event);
         }
         told.records = Some(records);
     }
 
-    /// The record, when nothing more is told.
-    pub(crate) fn into_records(self) -> Option<Records> {
-        self.told.into_inner().unwrap_or_else(PoisonError::into_inner).records
+    /// Masks these tokens from now on, wherever they may turn up.
+    pub(crate) fn mask(&self, more: &[CanaryToken]) {
+        let mut told = self.lock();
+        let mut tokens = std::mem::take(&mut told.masks.tokens);
+        tokens.extend(more.iter().cloned());
+        if let Some(records) = &mut told.records {
+            records.mask(&tokens);
+        }
+        told.masks = Masks::new(tokens);
+    }
+
+    /// A text without secrets.
+    pub(crate) fn masked(&self, mut text: String) -> String {
+        self.lock().masks.clean(&mut text);
+        text
+    }
+
+    /// The record, when nothing more is put on it.
+    pub(crate) fn take_records(&self) -> Option<Records> {
+        self.lock().records.take()
     }
 
     /// Changes the record, if there is one.
@@ -58,14 +95,12 @@ impl<'s> Teller<'s> {
 
     /// Tells of something.
     pub(crate) fn tell(&self, mut event: Event) {
-        if let Event::Script { line: text, .. }
-        | Event::StepEnded { detail: text, .. }
-        | Event::Warning { text } = &mut event
-            && let Some(clean) = self.masks.run(text).sanitized
-        {
-            *text = clean;
-        }
         let mut told = self.lock();
+        // What others say is checked where it is shown and written; tokens of the run are masked right here.
+        let ours = matches!(event, Event::Script { .. } | Event::StepEnded { .. } | Event::Warning { .. });
+        if ours || !told.masks.tokens.is_empty() {
+            event.texts().into_iter().for_each(|text| told.masks.clean(text));
+        }
         (told.sink)(&event);
         match &mut told.records {
             Some(records) => records.note(&event),

@@ -1,6 +1,7 @@
 //! The trace of a run: one span for the run, one for each step, in OTLP's JSON, made from events.
 //!
-//! Each span is one line of `run-telemetry.jsonl`, written when it ends. Nothing that the model or a tool said is in it.
+//! Each span is one line of `run-telemetry.jsonl`, written when it ends, and a part of one document for a collector, if there is
+//! one. Nothing that the model or a tool said is in it.
 
 mod context;
 mod otlp;
@@ -15,12 +16,16 @@ use std::sync::Arc;
 
 use fullsend_guard::{Clock, TraceId};
 use fullsend_runtimes::{Metrics, RuntimeEvent};
+use serde_json::Value;
 
 pub use self::context::TraceParent;
 use self::span::{Attribute, Bounds, Span, Status};
 pub use self::work_item::work_item;
 use crate::durable;
 use crate::event::{Event, Outcome, Step};
+
+/// The most spans that are kept for a collector.
+const MOST_SPANS: usize = 4096;
 
 /// What a trace begins with.
 #[derive(Clone, Debug)]
@@ -106,6 +111,8 @@ pub struct Tracer {
     metrics: Metrics,
     /// What the runtime calls its failure.
     failure: Option<String>,
+    /// The spans for a collector, if there is one.
+    collected: Option<Vec<Value>>,
 }
 
 impl Tracer {
@@ -120,7 +127,23 @@ impl Tracer {
         root.text("gen_ai.agent.name", &settings.agent);
         root.text("fullsend.security_trace_id", settings.security_trace_id.as_str());
         let (file, metrics) = (Some(file), Metrics::default());
-        Ok(Self { file, settings, clock, root, open: None, model: None, metrics, failure: None })
+        let (open, model, failure, collected) = (None, None, None, None);
+        Ok(Self { file, settings, clock, root, open, model, metrics, failure, collected })
+    }
+
+    /// Keeps the spans for a collector too, unless whoever this run is part of does not keep its trace: a part without the
+    /// whole is of no use to anybody.
+    #[must_use]
+    pub fn collecting(mut self) -> Self {
+        let kept = self.settings.parent.as_ref().is_none_or(|parent| parent.sampled);
+        self.collected = kept.then(Vec::new);
+        self
+    }
+
+    /// The spans for a collector, in one document; none if there are none.
+    pub fn batch(&mut self) -> Option<Value> {
+        let spans = self.collected.take().filter(|spans| !spans.is_empty())?;
+        Some(otlp::document(&self.settings, spans))
     }
 
     /// The variable `TRACEPARENT` for programs that the run starts: their spans are part of the run's.
@@ -214,7 +237,7 @@ impl Tracer {
     }
 
     /// Ends the trace. What was still under way is part of it.
-    pub fn finish(mut self, end: &TraceEnd) -> io::Result<()> {
+    pub fn finish(&mut self, end: &TraceEnd) -> io::Result<()> {
         if let Some(mut open) = self.open.take() {
             open.status = Status::Error("the run ended in this step".to_owned());
             self.write(open);
@@ -241,14 +264,18 @@ impl Tracer {
             None => Status::Unset,
         };
         self.write(root);
-        match self.file {
+        match self.file.take() {
             Some(file) => file.sync_data(),
             None => Err(io::Error::other("a part of the trace could not be written")),
         }
     }
 
     fn write(&mut self, span: Span) {
-        let line = otlp::line(&self.settings, &span, self.clock.now());
+        let span = otlp::encoded(&span, self.clock.now());
+        if let Some(collected) = self.collected.as_mut().filter(|collected| collected.len() < MOST_SPANS) {
+            collected.push(span.clone());
+        }
+        let line = format!("{}\n", otlp::document(&self.settings, vec![span]));
         let written = self.file.as_mut().map(|file| file.write_all(line.as_bytes()));
         if let Some(Err(_)) = written {
             self.file = None;

@@ -19,6 +19,7 @@ mod suite {
     pub(crate) mod git;
     pub(crate) mod granting;
     pub(crate) mod host_files;
+    pub(crate) mod mint;
     pub(crate) mod pre_script;
     pub(crate) mod report;
     pub(crate) mod run_dir;

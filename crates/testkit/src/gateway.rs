@@ -30,6 +30,8 @@ pub struct GatewayRequest {
     pub number: usize,
     /// Over which connection it came, from zero.
     pub connection: usize,
+    /// The method.
+    pub method: String,
     /// The request target.
     pub target: String,
     /// The headers in order, names in lower case.

@@ -25,13 +25,13 @@ use super::request::{Explain, Request};
 use super::{FetchError, FetchRules, Fetched, ResponseHeaders};
 
 /// Who is asking.
-pub(super) const AGENT: &str = concat!("fullsend/", env!("CARGO_PKG_VERSION"));
+pub(crate) const AGENT: &str = concat!("fullsend/", env!("CARGO_PKG_VERSION"));
 /// The header for versions of GitHub's API.
 const API_VERSION: HeaderName = HeaderName::from_static("x-github-api-version");
 /// The largest headers of a response.
-pub(super) const MAX_HEADERS: usize = 64 * 1024;
+pub(crate) const MAX_HEADERS: usize = 64 * 1024;
 /// The largest buffer for what has arrived but was not taken yet.
-pub(super) const MAX_BUFFER: usize = 128 * 1024;
+pub(crate) const MAX_BUFFER: usize = 128 * 1024;
 /// How much memory is set aside because a server says that it will be needed.
 const MAX_RESERVE: usize = 1024 * 1024;
 /// How much of a refusal is kept.

@@ -1,9 +1,11 @@
 //! The arguments of `fullsend run`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use fullsend_harness::value::{Platform, RuntimeName};
+use fullsend_runner::outward::status::{RunUrl, StatusNumber, StatusRepo};
 
 use super::agent::ModelArgs;
 use super::{DirectoryArgs, NetworkArgs, ShowFormat};
@@ -39,6 +41,9 @@ pub(crate) struct RunArgs {
     /// Apply the overlay of a platform [default: the platform whose CI this is]
     #[arg(long, value_name = "PLATFORM", value_parser = super::parse_platform)]
     pub(crate) forge: Option<Platform>,
+    /// End the agent after this many seconds, whatever `timeout_minutes` says; fractions are allowed
+    #[arg(long, value_name = "SECONDS", value_parser = super::parse_seconds)]
+    pub(crate) timeout: Option<Duration>,
     /// Do not run the post-script
     #[arg(long)]
     pub(crate) no_post_script: bool,
@@ -51,6 +56,18 @@ pub(crate) struct RunArgs {
     /// Keep a debug log of the runtime, of everything or of what the filter names
     #[arg(long, value_name = "FILTER", num_args = 0..=1, require_equals = true, default_missing_value = "*")]
     pub(crate) debug: Option<String>,
+    /// Comment on an issue or change of this repository: when the run begins, and in the same comment how it ended
+    #[arg(long, value_name = "OWNER/NAME", requires = "status_number")]
+    pub(crate) status_repo: Option<StatusRepo>,
+    /// The issue or change to comment on; on GitLab `!N` is a merge request
+    #[arg(long, value_name = "N", requires = "status_repo", allow_hyphen_values = true)]
+    pub(crate) status_number: Option<StatusNumber>,
+    /// Where the run can be watched, for that comment
+    #[arg(long, value_name = "URL", requires = "status_repo")]
+    pub(crate) run_url: Option<RunUrl>,
+    /// Get the token of the agent's role from this mint [default: `FULLSEND_MINT_URL`, or in CI what the configuration says]
+    #[arg(long, value_name = "URL")]
+    pub(crate) mint_url: Option<String>,
     /// The program to put into the sandbox [default: this one]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) fullsend_binary: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 mod display;
 mod outcome;
+mod outward;
 mod runtime;
 
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use anyhow::{Context as _, Result};
 use fullsend_harness::value::Platform;
 use fullsend_harness::workspace;
 use fullsend_resolve::Resolver;
+use fullsend_runner::outward::Outward;
 use fullsend_runner::{BackendOrder, Backends, Connecting, Environment, Finished, Options, Request};
 use fullsend_runtimes::{Cancel, cancellation};
 use fullsend_sandbox::{DockerBackend, DockerConfig, SandboxBackend, SandboxError};
@@ -36,9 +38,10 @@ pub(super) fn run(args: &RunArgs, output: &mut Output) -> Result<Exit> {
     session.harness(&args.agent)?;
     let environment = variables(&args.env_file)?;
     let runtime = runtime::choose(args, &session, &environment)?;
+    let outward = outward::services(args, &session, &environment)?;
     let (canceller, cancel) = cancellation();
     let resolver = session.resolver()?;
-    let request = request(args, session, &resolver, environment, runtime, cancel, output)?;
+    let request = request(args, session, &resolver, environment, (runtime, outward), cancel, output)?;
     let machinery = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let json = args.format == ShowFormat::Json;
     let mut display = Display::new(output.is_quiet() || json);
@@ -100,7 +103,7 @@ fn request(
     session: Session,
     resolver: &Resolver,
     environment: Environment,
-    runtime: Arc<dyn fullsend_runtimes::AgentRuntime>,
+    (runtime, outward): (Arc<dyn fullsend_runtimes::AgentRuntime>, Outward),
     cancel: Cancel,
     output: &mut Output,
 ) -> Result<Request> {
@@ -135,6 +138,7 @@ fn request(
         keep_sandbox: args.keep_sandbox,
         model: args.model.model.clone(),
         usual_model: variable("FULLSEND_MODEL"),
+        timeout: args.timeout,
         debug: args.debug.clone(),
         explain: args.explain,
         offline: args.network.offline,
@@ -153,6 +157,7 @@ fn request(
         environment,
         runtime,
         backends: Arc::new(ByImage),
+        outward,
         options,
         cancel,
     })

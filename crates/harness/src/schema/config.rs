@@ -66,9 +66,11 @@ record! {
         allowed_remote_resources: Vec<Located<AllowPrefix>>,
         /// Where agents may create issues. Read by the dispatch workflow.
         create_issues: CreateIssues,
-        /// Which status messages are sent. Read by the dispatch workflow.
+        /// Which status messages are sent. With `false`, `none` or `off`, runs comment on nothing, whatever their options say;
+        /// anything else is read by the dispatch workflow.
         status_notifications: Located<Opaque>,
-        /// The token mint. Read by the dispatch workflow.
+        /// The token mint: where a run of CI gets the token of its agent's role, unless `--mint-url` or `FULLSEND_MINT_URL`
+        /// names another.
         mint_url: Located<String>,
         /// Where models run. Read by the dispatch workflow.
         inference: Inference,
@@ -86,7 +88,8 @@ record! {
         platform: Located<DispatchPlatform>,
         /// How tokens are obtained: `oidc-mint`.
         mode: Located<DispatchMode>,
-        /// The token mint.
+        /// The token mint: where a run of CI gets the token of its agent's role, unless `--mint-url` or `FULLSEND_MINT_URL`
+        /// names another.
         mint_url: Located<String>,
     }
 }
@@ -116,7 +119,8 @@ record! {
         max_implementation_retries: Located<Bounded<0, { i64::MAX }>>,
         /// Whether accepted changes are merged without a person. Read by the dispatch workflow.
         auto_merge: Located<bool>,
-        /// Which status messages are sent. Read by the dispatch workflow.
+        /// Which status messages are sent. With `false`, `none` or `off`, runs comment on nothing, whatever their options say;
+        /// anything else is read by the dispatch workflow.
         status_notifications: Located<Opaque>,
     }
 }

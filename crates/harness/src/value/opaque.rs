@@ -8,6 +8,20 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Opaque(serde_json::Value);
 
+impl Opaque {
+    /// Whether it says no: `false`, `none` or `off`.
+    pub fn is_no(&self) -> bool {
+        match &self.0 {
+            serde_json::Value::Bool(flag) => !flag,
+            serde_json::Value::String(word) => matches!(word.as_str(), "none" | "off"),
+            serde_json::Value::Null
+            | serde_json::Value::Number(_)
+            | serde_json::Value::Array(_)
+            | serde_json::Value::Object(_) => false,
+        }
+    }
+}
+
 impl FromNode for Opaque {
     fn from_node(node: &Node<'_>, _: &mut Reader<'_>) -> Option<Self> {
         Some(Self(node.to_json()))

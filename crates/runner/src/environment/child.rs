@@ -44,7 +44,7 @@ pub fn child(
     runner: &BTreeMap<String, String>,
     traceparent: Option<&str>,
 ) -> ScriptVariables {
-    let mut variables = environment.0.clone();
+    let mut variables = environment.variables.clone();
     let added = runner.iter().filter(|(name, _)| !DENIED.contains(&name.as_str()));
     variables.extend(added.map(|(name, value)| (name.clone(), value.clone())));
     variables.remove(TRACEPARENT);

@@ -7,7 +7,7 @@ use crate::environment::{ScriptVariables, child};
 use crate::event::{Event, Step};
 use crate::extract::harden_git;
 use crate::pipeline::{Known, Scene};
-use crate::pre_script::{Declared, OUTPUT_VARIABLE, judge, relay};
+use crate::pre_script::{Declared, LARGEST, OUTPUT_VARIABLE, judge, relay};
 use crate::run_dir::RunDir;
 use crate::script::{self, End, Program, Ran, Script};
 use crate::stop::Stop;
@@ -60,13 +60,26 @@ async fn prepare(scene: &Scene<'_, '_>, dir: &RunDir) -> Result<Made<Declared>, 
             let ran =
                 host_script(scene, Program::File(path), dir.path(), env, scene.plan.timeout, Step::PreScript)
                     .await?;
-            let declared = judge(&ran, &file).map_err(|error| Stop::Failed { message: error.to_string() })?;
+            let judged = judge(&ran, &file);
+            mask_file(scene, &file)?;
+            let declared = judged.map_err(|error| Stop::Failed { message: error.to_string() })?;
             let detail = if declared.skipped { "nothing to do" } else { "prepared" };
             Made::done(declared, detail)
         }
     };
     tell_workflow(scene, made.value())?;
     Ok(made)
+}
+
+/// Masks secrets in what the script wrote: the file stays in the run directory. What is no readable file is told by others.
+fn mask_file(scene: &Scene<'_, '_>, file: &Path) -> Result<(), Stop> {
+    let regular = std::fs::symlink_metadata(file).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
+    let Some(text) = regular.then(|| std::fs::read_to_string(file).ok()).flatten() else { return Ok(()) };
+    let masked = scene.teller.masked(text.clone());
+    if masked == text {
+        return Ok(());
+    }
+    crate::durable::write(file, masked.as_bytes()).map_err(Stop::io(format!("mask `{}`", file.display())))
 }
 
 /// Tells the workflow that this is a step of, if it is one.

@@ -1,4 +1,4 @@
-//! Spans in OTLP's JSON encoding, one document per line.
+//! Spans in OTLP's JSON encoding.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -10,17 +10,18 @@ use super::span::{Attribute, Span, Status, bounded_status};
 const HAS_REMOTE: u32 = 0x100;
 const IS_REMOTE: u32 = 0x200;
 
-pub(super) fn line(settings: &TraceSettings, span: &Span, end: Timestamp) -> String {
+/// A document with these spans.
+pub(super) fn document(settings: &TraceSettings, spans: Vec<Value>) -> Value {
     let mut resource = vec![text("service.name", "fullsend"), text("service.version", &settings.version)];
     resource.extend(settings.resource.iter().map(|(key, value)| text(key, value)));
-    let document = json!({"resourceSpans": [{
+    json!({"resourceSpans": [{
         "resource": {"attributes": resource},
-        "scopeSpans": [{"scope": {"name": "fullsend"}, "spans": [encoded(span, end)]}],
-    }]});
-    format!("{document}\n")
+        "scopeSpans": [{"scope": {"name": "fullsend"}, "spans": spans}],
+    }]})
 }
 
-fn encoded(span: &Span, end: Timestamp) -> Value {
+/// A span that has ended.
+pub(super) fn encoded(span: &Span, end: Timestamp) -> Value {
     let mut members = Map::new();
     let mut put = |name: &str, value: Value| members.insert(name.to_owned(), value);
     put("traceId", json!(span.trace_id));

@@ -128,7 +128,7 @@ fn a_validated_run_is_a_success_whatever_the_agent_exited_with() {
     ] {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("t.jsonl");
-        let tracer = Tracer::start(&path, settings(None), Arc::new(SystemClock)).unwrap();
+        let mut tracer = Tracer::start(&path, settings(None), Arc::new(SystemClock)).unwrap();
         tracer.finish(&TraceEnd { exit_code: code, error, validated, ..TraceEnd::default() }).unwrap();
         let root = &spans(&path)[0];
         assert_eq!(root["status"]["code"].as_i64(), status);

@@ -68,8 +68,9 @@ async fn read_request(stream: &mut BufReader<TcpStream>, connection: usize) -> i
     let length = length.and_then(|(_, value)| value.parse().ok()).unwrap_or_default();
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await?;
-    let target = first.split(' ').nth(1).unwrap_or_default().to_owned();
-    Ok(GatewayRequest { number: 0, connection, target, headers, body })
+    let mut words = first.split(' ').map(str::to_owned);
+    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    Ok(GatewayRequest { number: 0, connection, method, target, headers, body })
 }
 
 /// Does what the reply says; whether the connection goes on.
