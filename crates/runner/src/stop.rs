@@ -126,6 +126,7 @@ impl Stop {
             Self::Resolve(error) => format!("{self}: {error}"),
             Self::Io { source, .. } => format!("{self}: {source}"),
             Self::Agent(_)
+            | Self::Mint(_)
             | Self::KillSwitch { .. }
             | Self::Broken { .. }
             | Self::Lock { .. }

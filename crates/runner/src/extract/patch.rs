@@ -67,7 +67,7 @@ impl Base {
 pub struct Compared<'a> {
     /// The operator's repository.
     pub host: &'a Path,
-    /// What the patch begins at.
+    /// What it was when the agent got its copy.
     pub base: &'a Base,
     /// The agent's copy of it.
     pub copy: &'a Path,
@@ -75,8 +75,8 @@ pub struct Compared<'a> {
     pub scratch: &'a Path,
 }
 
-/// Writes to `patch` what leads from the base of the operator's repository to the files of the copy; files that are ignored
-/// are left out. `path` is where programs are looked for.
+/// Writes to `patch` what leads from the base of the operator's repository to the files of the copy; files that are ignored are
+/// left out. `path` is where programs are looked for.
 pub async fn changes(
     compared: Compared<'_>,
     patch: &Path,

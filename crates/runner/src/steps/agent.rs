@@ -385,12 +385,8 @@ async fn take_repo(
         tell_found(scene, "repo", &found);
     }
     let path = request.environment.get("PATH");
-    let compared = Compared {
-        host: &request.target_repo,
-        base: &git.base,
-        copy: &repo,
-        scratch: ground.place.stage.root(),
-    };
+    let (host, scratch) = (&request.target_repo, ground.place.stage.root());
+    let compared = Compared { host, base: &git.base, copy: &repo, scratch };
     match extract::changes(compared, &place.changes(), path, &request.cancel).await {
         Ok(()) => {}
         Err(error) => teller.warn(with_cause(&error)),

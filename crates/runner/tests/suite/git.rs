@@ -286,8 +286,8 @@ async fn without_a_commit_the_files_themselves_are_compared() {
     fs::write(host.join("gone"), "gone\n").unwrap();
     let (_canceller, cancel) = cancellation();
     let patch = base.path().join("p");
-    let from = Base::of_host(&host, None, &cancel).await;
-    let compared = Compared { host: &host, base: &from, copy: &copy, scratch: base.path() };
+    let at_first = Base::of_host(&host, None, &cancel).await;
+    let compared = Compared { host: &host, base: &at_first, copy: &copy, scratch: base.path() };
     changes(compared, &patch, None, &cancel).await.unwrap();
     let text = fs::read_to_string(&patch).unwrap();
     for part in ["--- a/changed\n+++ b/changed\n", "-one\n+two\n", "+++ b/new\n", "--- a/gone\n"] {
