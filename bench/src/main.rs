@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "the report is this program's product")]
 
 mod cache;
+mod chat;
 mod flow;
 mod guard;
 mod guard_corpus;
@@ -70,6 +71,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "turns", run: turns::run },
     Benchmark { name: "flow", run: flow::run },
     Benchmark { name: "protect", run: protect::run },
+    Benchmark { name: "chat", run: chat::run },
 ];
 
 fn main() -> Result<()> {

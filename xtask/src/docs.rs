@@ -49,6 +49,11 @@ const PAGES: &[(&str, Source)] = &[
         "docs/flow-policy-reference.md",
         Source::Output(&["harness", "schema", "--kind", "flow-policy", "--format", "markdown"]),
     ),
+    (
+        "docs/chat-protocol.md",
+        Source::Output(&["harness", "schema", "--kind", "chat-protocol", "--format", "markdown"]),
+    ),
+    ("docs/chat-protocol.schema.json", Source::Output(&["harness", "schema", "--kind", "chat-protocol"])),
     ("docs/security-matrix.md", Source::Output(&["hook", "matrix", "--format", "markdown"])),
     ("docs/lint-rules.md", Source::Output(&["harness", "rules", "--format", "markdown"])),
     ("docs/scan-rules.md", Source::Output(&["scan", "rules", "--format", "markdown"])),

@@ -87,6 +87,7 @@ const ALLOWED: &[Row] = &[
         "fullsend-bench",
         &[
             "fullsend-agent",
+            "fullsend-chat",
             "fullsend-model",
             "fullsend-fetch",
             "fullsend-flow",

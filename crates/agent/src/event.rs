@@ -50,6 +50,8 @@ pub enum Event<'a> {
         shown: &'a Shown,
         /// Whether it did what was asked.
         done: bool,
+        /// Whether the model is not shown what came of it.
+        hidden: bool,
     },
     /// A message entered the conversation that neither a model nor a tool made.
     Told {

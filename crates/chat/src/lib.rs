@@ -2,7 +2,13 @@
 //!
 //! # Entry points
 //!
-//! * [`protocol`]: every request, answer, event and error, as types and as JSON Schema
+//! * [`client`]: asks a service, over any pair of streams
+//! * [`protocol`]: every request, answer, event and error, as types
+//! * [`reference`]: the same as JSON Schema and as a page
+//! * [`service::Service`]: answers requests and makes turns
+//! * [`store`]: sessions, turns and events in SQLite
+//! * [`transport::serve`]: reads requests and writes answers and events
+//! * [`turn::AgentTurns`]: turns of the built-in agent; [`turn::TurnRunner`] is what makes turns
 //!
 //! # Invariants
 //!
@@ -13,4 +19,11 @@
 //!
 //! Print, read the environment, know the command line.
 
+pub mod client;
+mod outbox;
 pub mod protocol;
+pub mod reference;
+pub mod service;
+pub mod store;
+pub mod transport;
+pub mod turn;

@@ -3,6 +3,7 @@
 //! Keys that nobody knows are ignored, so that a newer client can talk to an older service. What is known must have its
 //! form: a request that is wrong is answered with what is wrong and where.
 
+mod answer;
 mod envelope;
 mod error;
 mod event;
@@ -10,6 +11,7 @@ mod policy;
 mod record;
 mod request;
 
+pub use self::answer::{EventList, SessionList, TurnList, Welcome};
 pub use self::envelope::{
     EVENT, EventEnvelope, EventTag, OLDER_REQUEST, Outgoing, REQUEST, RESPONSE, Response, ResponseTag,
 };

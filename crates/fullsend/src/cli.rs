@@ -1,6 +1,7 @@
 //! The command line.
 
 mod agent;
+mod chat;
 mod flow;
 mod hook;
 mod run;
@@ -20,6 +21,7 @@ pub(crate) use self::agent::{
     AgentExecArgs, AgentLimitArgs, AgentResumeArgs, BrowserArgs, ModelArgs, OutputMode, PlaceArgs,
     PromptRoleName, ResultArgs,
 };
+pub(crate) use self::chat::{ChatArgs, ChatCommand, ChatDatabaseArgs, ChatPruneArgs, ChatSessionsArgs};
 pub(crate) use self::flow::{FlowCommand, FlowExplainArgs};
 pub(crate) use self::hook::{HookCommand, HookConfigArgs, HookMatrixArgs, HookServeArgs, MatrixFormat};
 pub(crate) use self::run::RunArgs;
@@ -102,6 +104,15 @@ pub(crate) enum Command {
     ///
     /// What is on record is not done again. The run may do what it could do from the start, or less.
     Resume(Box<AgentResumeArgs>),
+    /// Talk with the built-in agent
+    ///
+    /// With `--stdio` it serves a program: requests come in on standard input, one JSON object in a line, and answers and
+    /// events go out on standard output. Sessions are on record as runs are, and go on after a restart where
+    /// `--chat-session-db` names a file.
+    #[command(
+        after_help = "Exit codes: 0 the input has ended, 1 the service could not start or go on, 2 usage error."
+    )]
+    Chat(Box<ChatArgs>),
     /// Understand decisions about information flow
     #[command(subcommand)]
     Flow(FlowCommand),
@@ -373,6 +384,8 @@ pub(crate) enum SchemaKind {
     SandboxPolicy,
     /// The rules of information flow: the file of `--flow-policy`, and `flow` in a harness
     FlowPolicy,
+    /// The lines of `fullsend chat --stdio`
+    ChatProtocol,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

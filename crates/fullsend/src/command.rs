@@ -2,6 +2,7 @@
 
 mod agent;
 mod cache;
+mod chat;
 mod check_output;
 mod completions;
 mod doctor;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Command, output: &mut Output) -> Result<Exit> {
         Command::Cache(command) => cache::run(command, output),
         Command::Exec(args) => agent::exec(&args, output),
         Command::Resume(args) => agent::resume(&args, output),
+        Command::Chat(args) => chat::run(&args, output),
         Command::Flow(command) => flow::run(command, output),
         Command::Skills(command) => skills::run(command, output),
         Command::Sandbox(SandboxCommand::Exec(args)) => sandbox::exec(&args, output),

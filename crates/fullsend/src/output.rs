@@ -119,6 +119,15 @@ impl std::fmt::Display for Advice {
 
 impl std::error::Error for Advice {}
 
+/// An error with its causes and its next step, for whoever takes one line.
+pub(crate) fn in_one_line(error: &Error) -> String {
+    let mut text = format!("{error:#}");
+    if let Some(advice) = error.downcast_ref::<Advice>() {
+        text.push_str(&format!("; {}", advice.help));
+    }
+    text
+}
+
 /// Whether an error only says that nobody reads the output any more.
 pub(crate) fn is_closed_pipe(error: &Error) -> bool {
     let of_io = |cause: &(dyn std::error::Error + 'static)| {

@@ -15,6 +15,7 @@ mod suite {
     mod agent_resume;
     mod agent_sidecars;
     mod cache;
+    mod chat_store;
     mod definitions;
     mod docker_engine;
     mod doctor;

@@ -176,7 +176,7 @@ impl Engine<'_> {
         rows: &[Row],
     ) -> Result<(), RunError> {
         let shown = Shown { line: format!("not made: {why}"), diff: None };
-        (self.watch)(Event::CallEnded { call, shown: &shown, done: false });
+        (self.watch)(Event::CallEnded { call, shown: &shown, done: false, hidden: false });
         self.parts.store.append(&Row::CallFinished(CallFinished {
             call_id: call.id.clone(),
             tool: tool.to_owned(),

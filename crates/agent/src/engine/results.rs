@@ -90,7 +90,8 @@ impl Engine<'_> {
                 (self.watch)(Event::Denied { call, by, reason });
             }
         }
-        (self.watch)(Event::CallEnded { call, shown: &output.shown, done: !failed });
+        let unseen = matches!(seen, Seen::Hidden(_) | Seen::Withheld);
+        (self.watch)(Event::CallEnded { call, shown: &output.shown, done: !failed, hidden: unseen });
         let kept = Kept { call, tool: spec.name, output_id: &output_id, artifact: &artifact };
         if let Seen::Hidden(_) | Seen::Withheld = seen {
             self.answer_hidden(turn, &kept, &output.record, seen, &label, basis)?;

@@ -182,7 +182,7 @@ impl<'w> Engine<'w> {
         };
         self.parts.store.append(&Row::CallFinished(finished))?;
         let shown = Shown { line: why.line.to_owned(), diff: None };
-        (self.watch)(Event::CallEnded { call, shown: &shown, done: false });
+        (self.watch)(Event::CallEnded { call, shown: &shown, done: false, hidden: false });
         let kept = KeptMessage::Tool {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),

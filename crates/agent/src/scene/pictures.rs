@@ -7,6 +7,7 @@ use fullsend_origin::Sha256Digest;
 
 use super::Scene;
 use super::error::SceneError;
+use crate::engine::Opening;
 use crate::files::{LARGEST_IMAGE, media_type};
 use crate::store::{ImageAttachment, RunStore};
 
@@ -24,6 +25,19 @@ impl Scene {
     pub fn prompt_label(&self, pictures: &[Picture]) -> Label {
         let prompt = self.sources.prompt(self.settings.prompt_role);
         pictures.iter().fold(prompt, |all, picture| all.join(&picture.label))
+    }
+
+    /// Something more to say in a run that goes on, with pictures of the workspace.
+    pub fn say_with(
+        &self,
+        store: &RunStore,
+        prompt: String,
+        images: &[PathBuf],
+    ) -> Result<Opening, SceneError> {
+        let pictures: Vec<Picture> =
+            images.iter().map(|path| self.picture(path)).collect::<Result<_, _>>()?;
+        let label = self.prompt_label(&pictures);
+        Ok(self.say(prompt, self.keep(store, pictures)?, label))
     }
 
     /// Keeps pictures for the prompt among the artifacts.

@@ -12,7 +12,7 @@ use super::error::SceneError;
 use super::{Scene, Started};
 use crate::budget::{Budget, Limits};
 use crate::engine::{Engine, Finished, Opening, RunParts, Watch};
-use crate::store::{EndStatus, Ending, Recorded, RunId, RunStore, TerminalReason};
+use crate::store::{EndStatus, Ending, Recorded, RecordedSettings, RunId, RunStore, TerminalReason};
 
 /// A run that is about to begin or to go on.
 #[derive(Debug)]
@@ -27,9 +27,26 @@ pub struct Prepared {
 impl Prepared {
     /// A new run, on record from now on, that begins with a prompt and with pictures of the workspace.
     pub fn new(scene: Scene, limits: Limits, prompt: String, images: &[PathBuf]) -> Result<Self, SceneError> {
+        let begun = scene.settings().clone();
+        Self::agreed(&begun, scene, limits, prompt, images)
+    }
+
+    /// A new run that is on record as one that may do all that was agreed on, and does so with what its scene allows: for a
+    /// conversation whose first turn may do less than later ones.
+    pub fn agreed(
+        begun: &RecordedSettings,
+        scene: Scene,
+        limits: Limits,
+        prompt: String,
+        images: &[PathBuf],
+    ) -> Result<Self, SceneError> {
+        begun.narrows(scene.settings())?;
         let pictures = scene.check(images)?;
         let run_id = RunId::new(&SystemClock);
-        let store = RunStore::create(&scene.artifact_root, run_id, scene.settings(), Arc::new(SystemClock))?;
+        let mut store = RunStore::create(&scene.artifact_root, run_id, begun, Arc::new(SystemClock))?;
+        if begun != scene.settings() {
+            store.resume(scene.settings())?;
+        }
         let label = scene.prompt_label(&pictures);
         let images = match scene.keep_documents(&store).and_then(|()| scene.keep(&store, pictures)) {
             Ok(images) => images,

@@ -37,7 +37,7 @@ pub const TOOLS: [&str; 12] = [
 pub const NOT_BY_DEFAULT: [&str; 2] = ["web_fetch", "run_skill_script"];
 
 /// What a run is asked to be.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Wanted {
     /// The directory that the run works in.
     pub workspace: PathBuf,

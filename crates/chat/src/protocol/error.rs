@@ -52,6 +52,8 @@ pub enum ErrorCode {
     PolicyDenied,
     /// The model cannot be asked.
     ProviderUnavailable,
+    /// The turn has used all that one may use of something; `details.limit` says of what.
+    LimitReached,
     /// Something else went wrong on this side.
     InternalError,
 }

@@ -182,7 +182,7 @@ pub struct ListEvents {
     /// Only after this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after_sequence: Option<u64>,
-    /// At most this many, from one.
+    /// At most this many, from one. Long lists come in parts, whatever is asked for: ask again after the last event of a part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
 }

@@ -51,7 +51,7 @@ pub(crate) struct AgentExecArgs {
     pub(crate) describe_capabilities: bool,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Files")]
 pub(crate) struct PlaceArgs {
     /// The directory that the agent works in; it sees it as `/workspace` [default: the current one]
@@ -89,7 +89,7 @@ pub(crate) struct PlaceArgs {
     pub(crate) allow_host: Vec<String>,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub(crate) struct ModelArgs {
     /// The model, as the gateway names it
@@ -115,7 +115,7 @@ pub(crate) struct ModelArgs {
     pub(crate) prices: Option<String>,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Permissions")]
 pub(crate) struct PermissionArgs {
     /// A tool the model may call; by default all but `web_fetch` and `run_skill_script`
@@ -135,7 +135,7 @@ pub(crate) struct PermissionArgs {
     pub(crate) canary_file: Option<PathBuf>,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Browser")]
 pub(crate) struct BrowserArgs {
     /// Where a browser listens that subagents of the profile `browser` may drive: such as `http://127.0.0.1:9222`
@@ -152,7 +152,7 @@ pub(crate) struct BrowserArgs {
     pub(crate) browser_access_account_access: Option<String>,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Skills")]
 pub(crate) struct SkillArgs {
     /// A directory with skills, in the workspace or a mounted directory; the first that has a skill counts

@@ -8,8 +8,8 @@ mod flow_policy;
 mod mediation;
 pub(super) mod model;
 mod report;
-mod surroundings;
-mod wanted;
+pub(super) mod surroundings;
+pub(super) mod wanted;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -171,7 +171,7 @@ fn prompt_of(args: &AgentExecArgs) -> Result<String> {
     Ok(prompt)
 }
 
-fn limits_of(args: &AgentLimitArgs, usual: Limits) -> Result<Limits> {
+pub(super) fn limits_of(args: &AgentLimitArgs, usual: Limits) -> Result<Limits> {
     let cost_usd = args.max_cost_usd.unwrap_or(usual.cost_usd);
     ensure!(cost_usd.is_finite() && cost_usd > 0.0, "`--max-cost-usd` must be more than nothing");
     Ok(Limits {

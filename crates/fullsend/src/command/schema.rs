@@ -15,10 +15,19 @@ pub(super) fn run(args: &SchemaArgs, output: &mut Output) -> Result<Exit> {
         SchemaKind::Provider => DocumentKind::Provider,
         SchemaKind::SandboxPolicy => DocumentKind::SandboxPolicy,
         SchemaKind::FlowPolicy => DocumentKind::FlowPolicy,
+        SchemaKind::ChatProtocol => return chat_protocol(args.format, output),
     };
     match args.format {
         SchemaFormat::Json => output.json(&json_schema(kind))?,
         SchemaFormat::Markdown => output.text(&markdown(kind))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn chat_protocol(format: SchemaFormat, output: &mut Output) -> Result<Exit> {
+    match format {
+        SchemaFormat::Json => output.json(&fullsend_chat::reference::json_schema())?,
+        SchemaFormat::Markdown => output.text(&fullsend_chat::reference::markdown())?,
     }
     Ok(Exit::Done)
 }

@@ -6,7 +6,7 @@ use crate::suite::running::Place;
 
 #[test]
 fn every_key_of_every_kind_is_described() {
-    for kind in ["harness", "config", "agent", "provider", "sandbox-policy"] {
+    for kind in ["harness", "config", "agent", "provider", "sandbox-policy", "chat-protocol"] {
         let ran = Place::new().run(&["harness", "schema", "--kind", kind]);
         assert_eq!(ran.code, Some(0));
         let schema: Value = serde_json::from_str(&ran.stdout).unwrap();

@@ -98,7 +98,7 @@ impl<'w> Teller<'w> {
                 },
                 reason: (*reason).to_owned(),
             }),
-            Event::CallEnded { call, shown, done } => self.tell(RuntimeEvent::ToolResult {
+            Event::CallEnded { call, shown, done, .. } => self.tell(RuntimeEvent::ToolResult {
                 id: Some(call.id.clone()),
                 name: Some(call.name.clone()),
                 is_error: !done,

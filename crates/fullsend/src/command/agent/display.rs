@@ -73,7 +73,7 @@ impl Display {
             Event::CallBegan { .. } => self.fresh_line(),
             // The end of the call says that it was not made.
             Event::Denied { .. } => {}
-            Event::CallEnded { call, shown, done } => {
+            Event::CallEnded { call, shown, done, .. } => {
                 let sign = if *done { "·" } else { "×" };
                 // Some tools begin the line with their name.
                 let line = match shown.line.starts_with(call.name.as_str()) {

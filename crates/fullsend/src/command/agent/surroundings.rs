@@ -11,7 +11,7 @@ use crate::environment;
 use crate::output::Advice;
 
 /// What every run is given.
-pub(super) fn usual() -> Surroundings {
+pub(in crate::command) fn usual() -> Surroundings {
     Surroundings {
         extra_roots: environment::extra_roots().into_iter().collect(),
         floor: Floor::Own(Arc::new(Machine)),

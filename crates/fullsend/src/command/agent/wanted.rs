@@ -23,7 +23,12 @@ use crate::output::{Advice, Output};
 const ARTIFACTS: &str = ".fullsend-artifacts";
 
 /// What the command line and the environment ask for.
-pub(super) fn of(args: &AgentExecArgs, prompt: &str, current: &Path, output: &mut Output) -> Result<Wanted> {
+pub(in crate::command) fn of(
+    args: &AgentExecArgs,
+    prompt: &str,
+    current: &Path,
+    output: &mut Output,
+) -> Result<Wanted> {
     let place = &args.place;
     let workspace = absolute(place.workspace.as_deref().unwrap_or(Path::new(".")), current);
     let workspace = workspace

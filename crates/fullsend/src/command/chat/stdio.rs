@@ -1,0 +1,42 @@
+//! The chat protocol on standard input and output.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use fullsend_chat::transport;
+
+use super::super::sandbox::signals::Signals;
+use super::service;
+use crate::cli::ChatArgs;
+use crate::exit::Exit;
+use crate::output::{Advice, Output};
+
+/// Serves until the input ends. Standard output carries nothing but the protocol.
+pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
+    if args.place.cwd.is_some() {
+        bail!(Advice::new(
+            "`--cwd` is not for a service",
+            "each session says where it begins, in `workspace.cwd` of `start_session`"
+        ));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let served = runtime.block_on(serve(args, output));
+    // A thread that still waits for input must not hold up the end.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    match served {
+        Ok(()) => Ok(Exit::Done),
+        Err(error) => {
+            output.failure(&error);
+            Ok(Exit::Failed)
+        }
+    }
+}
+
+async fn serve(args: &ChatArgs, output: &mut Output) -> Result<()> {
+    let mut signals = Signals::listen()?;
+    let service = service(args, output)?;
+    let stop = async {
+        signals.ending().await;
+    };
+    Ok(transport::serve(service, tokio::io::stdin(), tokio::io::stdout(), stop).await?)
+}
