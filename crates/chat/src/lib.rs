@@ -2,11 +2,11 @@
 //!
 //! # Entry points
 //!
-//! * [`client`]: asks a service, over any pair of streams
+//! * [`client::Client`]: asks a service, over any pair of streams
 //! * [`protocol`]: every request, answer, event and error, as types
-//! * [`reference`]: the same as JSON Schema and as a page
+//! * [`reference`](mod@reference): the same as JSON Schema and as a page
 //! * [`service::Service`]: answers requests and makes turns
-//! * [`store`]: sessions, turns and events in SQLite
+//! * [`store::Store`]: sessions, turns and events in SQLite
 //! * [`transport::serve`]: reads requests and writes answers and events
 //! * [`turn::AgentTurns`]: turns of the built-in agent; [`turn::TurnRunner`] is what makes turns
 //!

@@ -90,6 +90,16 @@ impl Outbox {
         receiver
     }
 
+    /// What there is now: the next, or that nothing more comes.
+    fn take(&self) -> Option<Option<Item>> {
+        let mut queue = self.lock();
+        let item = queue.items.pop_front();
+        if let Some(Item::Event(_)) = item {
+            queue.texts -= 1;
+        }
+        (item.is_some() || queue.state != State::Open).then_some(item)
+    }
+
     /// The next that is to be written; nothing when all is written and nothing more comes.
     pub(crate) async fn next(&self) -> Option<Item> {
         loop {
@@ -97,18 +107,9 @@ impl Outbox {
             tokio::pin!(changed);
             // Whoever is not registered before looking may miss what happens in between.
             changed.as_mut().enable();
-            let mut queue = self.lock();
-            match queue.items.pop_front() {
-                Some(item) => {
-                    if let Item::Event(_) = item {
-                        queue.texts -= 1;
-                    }
-                    return Some(item);
-                }
-                None if queue.state != State::Open => return None,
-                None => {}
+            if let Some(taken) = self.take() {
+                return taken;
             }
-            drop(queue);
             changed.await;
         }
     }

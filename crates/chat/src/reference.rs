@@ -12,6 +12,9 @@ use crate::protocol::{
     StartTurn, StatusQuery, TurnList, TurnStatus, Welcome,
 };
 
+/// A whole session as it was really said: lines of the client after `> `, lines of the service after `< `.
+pub const WORKED_SESSION: &str = include_str!("reference/worked_session.txt");
+
 /// The JSON Schema of a line of the protocol, in either direction. `x-methods` names the params and the result of each
 /// method.
 pub fn json_schema() -> Value {

@@ -13,6 +13,7 @@ mod turns;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use fullsend_guard::{Clock, SystemClock};
 use serde::Serialize;
@@ -42,6 +43,8 @@ pub struct Settings {
     pub allowance: Allowance,
     /// How many events' texts wait for the client in memory.
     pub room: usize,
+    /// How long the end of a session waits for the end of its turn.
+    pub patience: Duration,
     /// The version of the build, for clients.
     pub version: String,
     /// What time it is.
@@ -62,6 +65,7 @@ impl Default for Settings {
         Self {
             allowance: Allowance::default(),
             room: USUAL_ROOM,
+            patience: Duration::from_secs(5),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             clock: Arc::new(SystemClock),
             complaints: Arc::new(|_| {}),
@@ -75,6 +79,7 @@ pub struct Service {
     books: Arc<Books>,
     runner: Arc<dyn TurnRunner>,
     allowance: Allowance,
+    patience: Duration,
     version: String,
     /// Browsers that are lent to sessions. They are lent to this process, and are nowhere else.
     lent: Mutex<BTreeMap<String, BrowserAccess>>,
@@ -83,9 +88,9 @@ pub struct Service {
 impl Service {
     /// A service on a store.
     pub fn new(store: Store, runner: Arc<dyn TurnRunner>, settings: Settings) -> Self {
-        let Settings { allowance, room, version, clock, complaints } = settings;
+        let Settings { allowance, room, patience, version, clock, complaints } = settings;
         let books = Arc::new(Books::new(store, room, clock, complaints));
-        Self { books, runner, allowance, version, lent: Mutex::default() }
+        Self { books, runner, allowance, patience, version, lent: Mutex::default() }
     }
 
     /// Answers a line with a line; neither has an end.

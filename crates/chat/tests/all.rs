@@ -13,10 +13,16 @@ mod support {
 
 mod suite {
     mod client;
+    mod policies;
+    mod recovery;
     mod reference;
+    mod requests;
+    mod scripted;
+    mod service;
     mod store_commits;
     mod store_files;
     mod store_laws;
     mod store_processes;
     mod store_prune;
+    mod transport;
 }

@@ -106,11 +106,15 @@ pub(crate) enum Command {
     Resume(Box<AgentResumeArgs>),
     /// Talk with the built-in agent
     ///
+    /// On a terminal it talks to you, and keeps sessions in `$XDG_STATE_HOME/fullsend/chat.db` (`~/.local/state/…`) unless
+    /// `--chat-session-db` names another file; `/help` says what can be done.
+    ///
     /// With `--stdio` it serves a program: requests come in on standard input, one JSON object in a line, and answers and
     /// events go out on standard output. Sessions are on record as runs are, and go on after a restart where
     /// `--chat-session-db` names a file.
     #[command(
-        after_help = "Exit codes: 0 the input has ended, 1 the service could not start or go on, 2 usage error."
+        after_help = "Exit codes: 0 you have left, or the input has ended; 1 the service could not start or go on; 2 usage or \
+                      configuration error; 129, 131 or 143 ended by a signal."
     )]
     Chat(Box<ChatArgs>),
     /// Understand decisions about information flow

@@ -15,7 +15,13 @@ mod suite {
     mod agent_resume;
     mod agent_sidecars;
     mod cache;
+    mod chat_crashes;
+    mod chat_crowd;
+    mod chat_example;
+    mod chat_process;
+    mod chat_python;
     mod chat_store;
+    mod chat_terminal;
     mod definitions;
     mod docker_engine;
     mod doctor;
@@ -44,6 +50,7 @@ mod suite {
     mod malformed;
     mod network_messages;
     mod pinning;
+    mod pseudo_terminal;
     mod remote;
     mod remote_bases;
     mod run_cancel;

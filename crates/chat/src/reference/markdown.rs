@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::WORKED_SESSION;
+
 const RULES: &str = include_str!("rules.md");
 
 pub(super) fn page(schema: &Value) -> String {
@@ -30,6 +32,11 @@ pub(super) fn page(schema: &Value) -> String {
     for (name, definition) in definitions.iter().filter(|(name, _)| !told_above.contains(&name.as_str())) {
         page.push_str(&table(name, definition));
     }
+    page.push_str("\n## A session, line by line\n\n");
+    page.push_str(
+        "As it was said; times, made-up ids and paths are replaced. `>` is the client, `<` the service.\n\n",
+    );
+    page.push_str(&format!("```text\n{}\n```\n", WORKED_SESSION.trim_end()));
     page
 }
 

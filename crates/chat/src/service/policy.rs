@@ -108,6 +108,8 @@ pub(super) fn of_turn(
     let least = mode_of(session).unwrap_or_default();
     let mode = mode_of(&policy).unwrap_or(least);
     policy.cfc_enforcement_mode = Some(mode.as_str().to_owned());
+    // A turn without evidence of its own is what its session is.
+    policy.prompt_slot = policy.prompt_slot.or_else(|| session.prompt_slot.clone());
     // Who is asked about a tool in a session is asked about it in all of its turns.
     policy.approval_tool_ids.extend(session.approval_tool_ids.iter().cloned());
     let mut more = Excess::new("the session");

@@ -1,7 +1,5 @@
 //! How sessions begin and end.
 
-use std::time::Duration;
-
 use super::live::closed;
 use super::policy::wants_browser;
 use super::reading::wrong;
@@ -10,9 +8,6 @@ use crate::protocol::{
     Capabilities, ChatError, ChatEvent, CloseSession, ErrorCode, SessionState, SessionStatus, StartSession,
 };
 use crate::store::{Change, Expect, StoreError};
-
-/// How long the end of a session waits for the end of its turn.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Service {
     pub(super) fn start_session(&self, ask: StartSession) -> Result<SessionStatus, ChatError> {
@@ -67,7 +62,7 @@ impl Service {
         let session = self.session(id)?;
         if let Some(live) = self.books.live(id) {
             live.cancel(&self.books, reason).map_err(told)?;
-            if !live.ended_within(PATIENCE).await
+            if !live.ended_within(self.patience).await
                 && let Some(session) = live.close_over(&self.books, reason).map_err(told)?
             {
                 self.take_back(id);

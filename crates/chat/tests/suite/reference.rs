@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fullsend_chat::protocol::{CancelTurn, ChatError, ChatEvent, ErrorCode, Method, Request};
-use fullsend_chat::reference::{json_schema, markdown};
+use fullsend_chat::reference::{WORKED_SESSION, json_schema, markdown};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
@@ -134,5 +134,63 @@ fn what_must_not_be_said_is_refused() {
     let line = line();
     for wrong in wrong {
         assert!(!line.is_valid(&wrong), "{wrong}");
+    }
+}
+
+/// The example of the page is held against the schema here, and against the binary by the binary's own tests.
+#[test]
+fn every_line_of_the_worked_session_is_one_of_the_protocol() {
+    let line = line();
+    let mut asked = BTreeMap::new();
+    let mut kinds = Vec::new();
+    for said in WORKED_SESSION.lines() {
+        let (who, text) = said.split_at(2);
+        let value: Value = serde_json::from_str(text).unwrap_or_else(|problem| panic!("{problem}: {said}"));
+        line.validate(&value).unwrap_or_else(|problem| panic!("{problem}: {said}"));
+        let id = value["requestId"].as_str().map(str::to_owned);
+        match (who, id) {
+            ("> ", Some(id)) => {
+                assert!(asked.insert(id, value["method"].as_str().unwrap().to_owned()).is_none(), "{said}");
+            }
+            ("< ", Some(id)) => {
+                let method = asked.remove(&id).unwrap_or_else(|| panic!("nobody asked: {said}"));
+                kinds.push(method.clone());
+                if value["ok"] == true {
+                    result_of(&method)
+                        .validate(&value["result"])
+                        .unwrap_or_else(|problem| panic!("{problem}: {said}"));
+                }
+            }
+            ("< ", None) => kinds.push(value["event"]["kind"].as_str().unwrap().to_owned()),
+            _ => panic!("{said}"),
+        }
+    }
+    assert!(asked.is_empty(), "not answered: {asked:?}");
+    let shown = [
+        "hello",
+        "start_session",
+        "start_turn",
+        "cancel_turn",
+        "resolve_approval",
+        "list_events",
+        "list_turns",
+        "status",
+        "close_session",
+        "session_started",
+        "turn_started",
+        "assistant_delta",
+        "assistant_completed",
+        "tool_started",
+        "tool_completed",
+        "file_changed",
+        "approval_requested",
+        "approval_resolved",
+        "turn_completed",
+        "turn_canceled",
+        "status_changed",
+        "session_closed",
+    ];
+    for kind in shown {
+        assert!(kinds.iter().any(|shown| shown == kind), "the session shows no {kind}");
     }
 }

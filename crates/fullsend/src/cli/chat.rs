@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
+use fullsend_agent::scene::TOOLS;
 use jiff::{Span, SpanRelativeTo};
 
 use super::ShowFormat;
@@ -20,8 +21,15 @@ pub(crate) struct ChatArgs {
     /// Speak the chat protocol on standard input and output: one JSON object in a line
     #[arg(long)]
     pub(crate) stdio: bool,
-    /// Where sessions are kept, so that they can be gone on with; without it they end with the process
-    /// [environment: `FULLSEND_CHAT_SESSION_DB`]
+    /// On a terminal: go on with a session of the database; the beginning of its id is enough
+    #[arg(long, value_name = "ID", conflicts_with = "stdio")]
+    pub(crate) resume: Option<String>,
+    /// On a terminal: a tool about which you are asked before each call
+    #[arg(long, value_name = "TOOL", value_parser = TOOLS, conflicts_with = "stdio")]
+    pub(crate) ask: Vec<String>,
+    /// Where sessions are kept, so that they can be gone on with [default: on a terminal
+    /// `$XDG_STATE_HOME/fullsend/chat.db`, with `--stdio` nowhere: they end with the process; environment:
+    /// `FULLSEND_CHAT_SESSION_DB`]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) chat_session_db: Option<PathBuf>,
     /// How many events wait in memory for a client that is slow; more are read back from the sessions [default: 4096;
@@ -57,7 +65,7 @@ pub(crate) enum ChatCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ChatDatabaseArgs {
-    /// The database [environment: `FULLSEND_CHAT_SESSION_DB`]
+    /// The database [default: that of chats on a terminal; environment: `FULLSEND_CHAT_SESSION_DB`]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) chat_session_db: Option<PathBuf>,
     /// How to print it

@@ -5,13 +5,13 @@ mod models;
 mod prune;
 mod sessions;
 mod stdio;
+mod terminal;
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use fullsend_chat::service::{Service, Settings, USUAL_ROOM};
+use fullsend_chat::service::{Allowance, Complaints, Service, Settings, USUAL_ROOM};
 use fullsend_chat::store::{Place, Store};
 use fullsend_chat::turn::AgentTurns;
 use fullsend_guard::SystemClock;
@@ -31,36 +31,27 @@ pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
     if args.stdio {
         return stdio::run(args, output);
     }
-    if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-        bail!(Advice::new(
-            "there is no chat on a terminal yet",
-            "use `fullsend chat --stdio` from a program, or `fullsend exec` for one task"
-        ));
-    }
-    bail!(Advice::new(
-        "standard input and output are no terminal",
-        "use `fullsend chat --stdio` to speak the chat protocol from a program"
-    ));
+    terminal::run(args, output)
 }
 
-/// The service that the options ask for, with all that was left undone put in order.
-fn service(args: &ChatArgs, output: &mut Output) -> Result<Arc<Service>> {
+/// The service that the options ask for, with all that was left undone put in order, and what its sessions may do.
+fn service(
+    args: &ChatArgs,
+    place: &Place,
+    complaints: Complaints,
+    output: &mut Output,
+) -> Result<(Arc<Service>, Allowance)> {
     let (kit, allowance) = kit::of(args, output)?;
-    let held = match args.chat_max_in_memory_events {
-        Some(held) => Some(held),
-        None => held_by_environment()?,
-    };
-    let store = Store::open(&place(args, held), Arc::new(SystemClock))?;
+    let store = Store::open(place, Arc::new(SystemClock))?;
     let settings = Settings {
-        allowance,
-        room: held.map_or(USUAL_ROOM, |held| usize::try_from(held).unwrap_or(usize::MAX)),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        clock: Arc::new(SystemClock),
-        complaints: Arc::new(complain),
+        allowance: allowance.clone(),
+        room: held(args)?.map_or(USUAL_ROOM, |held| usize::try_from(held).unwrap_or(usize::MAX)),
+        complaints,
+        ..Settings::default()
     };
     let service = Service::new(store, Arc::new(AgentTurns::new(kit)), settings);
     service.recover()?;
-    Ok(Arc::new(service))
+    Ok((Arc::new(service), allowance))
 }
 
 /// Says on standard error what can be told nowhere else.
@@ -72,7 +63,8 @@ fn complain(text: &str) {
 
 /// The database that is looked after; it must be there.
 fn existing(args: &ChatDatabaseArgs) -> Result<Store> {
-    let Some(path) = args.chat_session_db.clone().or_else(database_of_environment) else {
+    let named = args.chat_session_db.clone().or_else(database_of_environment);
+    let Some(path) = named.or_else(terminal::usual_database) else {
         bail!(Advice::new(
             "no chat database is named",
             "name it with `--chat-session-db`, or in `FULLSEND_CHAT_SESSION_DB`"
@@ -85,14 +77,16 @@ fn database_of_environment() -> Option<PathBuf> {
     environment::agent_option("CHAT_SESSION_DB").map(|(_, path)| PathBuf::from(path))
 }
 
-fn place(args: &ChatArgs, held: Option<u64>) -> Place {
-    match args.chat_session_db.clone().or_else(database_of_environment) {
-        Some(path) => Place::File(path),
-        None => Place::Temporary { keep: held },
-    }
+/// The file that sessions are kept in, if one is named.
+fn database(args: &ChatArgs) -> Option<PathBuf> {
+    args.chat_session_db.clone().or_else(database_of_environment)
 }
 
-fn held_by_environment() -> Result<Option<u64>> {
+/// How many events are held in memory, if somebody says so.
+fn held(args: &ChatArgs) -> Result<Option<u64>> {
+    if let Some(held) = args.chat_max_in_memory_events {
+        return Ok(Some(held));
+    }
     let Some((name, value)) = environment::agent_option("CHAT_MAX_IN_MEMORY_EVENTS") else { return Ok(None) };
     let held = value.parse().with_context(|| format!("`{name}` is not a number of events: `{value}`"))?;
     Ok(Some(held))

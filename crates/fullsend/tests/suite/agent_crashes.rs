@@ -232,19 +232,19 @@ fn turn(number: usize) -> Value {
 }
 
 /// Numbers that look random and are the same for the same seed. The seed is told when the test fails.
-struct Chance {
+pub(crate) struct Chance {
     seed: u64,
     state: u64,
 }
 
 impl Chance {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clock = || SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
         let seed = std::env::var("FULLSEND_TEST_SEED").map_or_else(|_| clock(), |seed| seed.parse().unwrap());
         Self { seed, state: seed | 1 }
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;

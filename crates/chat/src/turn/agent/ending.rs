@@ -23,7 +23,7 @@ pub(super) fn of(finished: Result<Finished, SceneError>, before: &Usage, limits:
     let detail = finished.ending.detail.clone().unwrap_or_else(|| "the turn could not go on".to_owned());
     match (finished.ending.status, finished.ending.terminal_reason) {
         (EndStatus::Completed, _) => {
-            TurnEnd::Completed { usage: Some(used(&finished.usage, before)), final_text: finished.answer }
+            TurnEnd::Completed { usage: used(&finished.usage, before), final_text: finished.answer }
         }
         (EndStatus::Cancelled, _) => TurnEnd::Canceled,
         (EndStatus::Failed, TerminalReason::MaxModelTurns) => TurnEnd::Failed(limit(Limit::Turns, limits)),
@@ -161,17 +161,16 @@ fn limit(which: Limit, limits: &Limits) -> ChatError {
     ChatError::new(ErrorCode::LimitReached, message).with("limit", name).with("allowed", allowed)
 }
 
-/// What was used since.
-fn used(now: &Usage, before: &Usage) -> TurnUsage {
+/// What was used since, if anybody counts.
+fn used(now: &Usage, before: &Usage) -> Option<TurnUsage> {
     let since = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before.unwrap_or_default()));
-    let input_tokens = since(now.input_tokens, before.input_tokens).unwrap_or_default();
-    let output_tokens = since(now.output_tokens, before.output_tokens).unwrap_or_default();
-    TurnUsage {
-        input_tokens,
-        output_tokens,
-        total_tokens: since(now.total_tokens, before.total_tokens).unwrap_or(input_tokens + output_tokens),
+    let total_tokens = since(now.total_tokens, before.total_tokens)?;
+    Some(TurnUsage {
+        input_tokens: since(now.input_tokens, before.input_tokens).unwrap_or_default(),
+        output_tokens: since(now.output_tokens, before.output_tokens).unwrap_or_default(),
+        total_tokens,
         cached_input_tokens: since(now.cached_input_tokens, before.cached_input_tokens),
         reasoning_tokens: since(now.reasoning_tokens, before.reasoning_tokens),
         cost_usd: now.cost_usd.map(|cost| cost - before.cost_usd.unwrap_or_default()),
-    }
+    })
 }

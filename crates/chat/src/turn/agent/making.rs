@@ -40,7 +40,7 @@ pub(super) fn make(kit: &SessionKit, order: &TurnOrder, desk: &TurnDesk) -> Resu
     let denied = Denials::default();
     let surroundings = surroundings(kit, &order.turn.policy, desk, &denied);
     let recorded = recorded(order)?;
-    let wanted = wanted(kit, order, &order.turn.policy).map_err(TurnEnd::Failed)?;
+    let wanted = wanted(kit, order, Whose::Turn).map_err(TurnEnd::Failed)?;
     let made = match recorded {
         Some((store, recorded)) => {
             let before = used(&recorded);
@@ -82,7 +82,7 @@ fn begin(
 ) -> Result<Prepared, TurnEnd> {
     let chosen = || kit.model(order.session.model.as_deref()).map_err(TurnEnd::Failed);
     let limits = kit.limits;
-    let of_session = self::wanted(kit, order, &order.session.policy).map_err(TurnEnd::Failed)?;
+    let of_session = self::wanted(kit, order, Whose::Session).map_err(TurnEnd::Failed)?;
     let agreed = Scene::new(of_session, chosen()?, &limits, &kit.current, kit.surroundings.clone());
     let agreed = agreed.map_err(ending::unmade)?;
     let scene = Scene::new(wanted, chosen()?, &limits, &kit.current, surroundings).map_err(ending::unmade)?;
@@ -136,16 +136,25 @@ fn surroundings(kit: &SessionKit, policy: &ChatPolicy, desk: &TurnDesk, denied: 
     surroundings
 }
 
-/// What the run of a turn is asked to be, by a policy.
-fn wanted(kit: &SessionKit, order: &TurnOrder, policy: &ChatPolicy) -> Result<Wanted, ChatError> {
+/// Whose policy counts.
+#[derive(Clone, Copy, Debug)]
+enum Whose {
+    Session,
+    Turn,
+}
+
+/// What a run is asked to be, by the policy of the turn or of its session.
+fn wanted(kit: &SessionKit, order: &TurnOrder, whose: Whose) -> Result<Wanted, ChatError> {
     let (session, turn) = (&order.session, &order.turn);
     let workspace = kit.workspace(&session.workspace.host_path)?;
     let slot = slot_of(&session.policy).unwrap_or_else(|| made_here(&workspace, &session.session_id));
-    // Evidence about the prompt of a session says nothing about others; a turn may bring its own.
-    let role = match slot_of(policy).filter(|_| policy.prompt_slot != session.policy.prompt_slot) {
-        Some(own) => own.role_of(&turn.input.text),
-        None if std::ptr::eq(policy, &raw const session.policy) => slot.role,
-        None => slot.role_of(&turn.input.text),
+    let (policy, role) = match whose {
+        Whose::Session => (&session.policy, slot.role),
+        // Evidence that is about another prompt says nothing about this one; a turn may bring its own.
+        Whose::Turn => {
+            let own = slot_of(&turn.policy);
+            (&turn.policy, own.as_ref().unwrap_or(&slot).role_of(&turn.input.text))
+        }
     };
     let lease = order.browser.as_ref().map(lease).transpose().map_err(|error| {
         ChatError::new(

@@ -1,12 +1,14 @@
 //! The chat protocol on standard input and output.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use fullsend_chat::store::Place;
 use fullsend_chat::transport;
 
 use super::super::sandbox::signals::Signals;
-use super::service;
+use super::{complain, database, held, service};
 use crate::cli::ChatArgs;
 use crate::exit::Exit;
 use crate::output::{Advice, Output};
@@ -34,7 +36,11 @@ pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
 
 async fn serve(args: &ChatArgs, output: &mut Output) -> Result<()> {
     let mut signals = Signals::listen()?;
-    let service = service(args, output)?;
+    let place = match database(args) {
+        Some(path) => Place::File(path),
+        None => Place::Temporary { keep: held(args)? },
+    };
+    let (service, _) = service(args, &place, Arc::new(complain), output)?;
     let stop = async {
         signals.ending().await;
     };
