@@ -12,6 +12,7 @@ mod guard;
 mod guard_corpus;
 mod hook;
 mod lint;
+mod protect;
 mod resolve;
 mod run;
 mod samples;
@@ -69,6 +70,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "run", run: run::run },
     Benchmark { name: "turns", run: turns::run },
     Benchmark { name: "flow", run: flow::run },
+    Benchmark { name: "protect", run: protect::run },
     Benchmark { name: "chat", run: chat::run },
 ];
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_guard::canary::CanaryToken;
-use fullsend_guard::hook::{self, AgentTools};
+use fullsend_guard::hook;
 use fullsend_harness::Library;
 use fullsend_harness::path::resolve;
 use fullsend_harness::schema::{
@@ -31,6 +31,8 @@ use crate::validate::ResultSchema;
 
 /// How long an agent may work when the harness does not say.
 const USUAL_MINUTES: u64 = 30;
+/// No run is longer: points in time further away cannot be reckoned with.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// The file of the result when nothing else is said.
 const USUAL_RESULT: &str = "agent-result.json";
 /// The variable with the name of that file.
@@ -167,17 +169,9 @@ impl Plan {
         let tokens: Vec<CanaryToken> = token.iter().chain(environment.secrets()).cloned().collect();
         security.checks = security.checks.with_canaries(tokens.clone());
         let agent = agent_text(agent, &agent_file, &definition)?;
-        let agent_tools = if runtime.limits_tools() {
-            AgentTools::default()
-        } else {
-            AgentTools { allowed: agent.tools.clone(), denied: agent.disallowed_tools.clone() }
-        };
         let input = HookInput {
-            agent_tools,
-            other_names: runtime.id() != hook::Runtime::Claude,
-            tools: agent.tools.iter().map(|tool| tool_name(tool)).collect(),
-            tirith: None,
             tokens: tokens.iter().map(|token| token.reveal().to_owned()).collect(),
+            ..HookInput::of_agent(runtime.id(), &agent.tools, &agent.disallowed_tools)
         };
         let hooks = hook_checks(block, input).map_err(refused)?;
         let validation = harness.validation_loop.as_ref();
@@ -206,7 +200,7 @@ impl Plan {
             allowed_config: harness.allow_repository_config.iter().flatten().map(|name| name.value).collect(),
             result: schema.map(|path| result_contract(path, &result_file)).transpose()?,
             scripts: scripts(&root, &harness, result_file),
-            timeout: timeout(&harness),
+            timeout: options.timeout.unwrap_or_else(|| timeout(&harness)).min(LONGEST),
             iterations: iterations(validation),
             feedback: validation
                 .and_then(|one| one.feedback_mode.as_ref())
@@ -316,11 +310,6 @@ fn agent_text(name: &str, file: &Path, definition: &AgentDefinition) -> Result<A
         max_turns: definition.max_turns.as_ref().and_then(|turns| u32::try_from(turns.value.get()).ok()),
         source,
     })
-}
-
-/// `Bash(git *)` is the tool `Bash`.
-fn tool_name(written: &str) -> String {
-    written.split_once('(').map_or(written, |(name, _)| name).trim().to_owned()
 }
 
 fn result_contract(path: PathBuf, file: &str) -> Result<ResultContract, Stop> {
