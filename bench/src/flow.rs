@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
-use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -17,6 +15,7 @@ use fullsend_testkit::victims;
 use jiff::Timestamp;
 
 use crate::Setting;
+use crate::protect::agent;
 use crate::turns::{LATE, middle, once};
 
 /// How many turns a conversation has in which a call is judged.
@@ -109,21 +108,11 @@ fn alone(setting: &Setting) -> Result<()> {
 
 /// The difference between whole runs, in their last hundred of 500 turns.
 fn in_runs(setting: &Setting) -> Result<()> {
-    let agent = |mode: &'static str| {
-        move |url: &str, directory: &Path| {
-            let mut command = Command::new(&setting.fullsend);
-            command.args(["exec", "--prompt", "count", "--output-mode", "batch", "--model", "mock"]);
-            command.args(["--gateway-auth-mode", "none", "--gateway-base-url", url]);
-            command.args(["--cfc-enforcement-mode", mode, "--max-model-turns", "1000", "--workspace"]);
-            command.arg(directory);
-            command
-        }
-    };
     let mut differences = Vec::new();
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..setting.runs.min(MOST_RUNS) {
-        let disabled = once(&agent("disabled"))?.turn(LATE);
-        let enforced = once(&agent("enforce-explicit"))?.turn(LATE);
+        let disabled = once(&agent(setting, "disabled", None))?.turn(LATE);
+        let enforced = once(&agent(setting, "enforce-explicit", None))?.turn(LATE);
         without.push(disabled);
         with.push(enforced);
         differences.push((enforced - disabled) * 1000.0);

@@ -12,6 +12,7 @@ mod guard;
 mod guard_corpus;
 mod hook;
 mod lint;
+mod protect;
 mod resolve;
 mod run;
 mod samples;
@@ -70,6 +71,7 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "turns", run: turns::run },
     Benchmark { name: "flow", run: flow::run },
     Benchmark { name: "chat", run: chat::run },
+    Benchmark { name: "protect", run: protect::run },
 ];
 
 fn main() -> Result<()> {

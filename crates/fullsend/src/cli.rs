@@ -12,6 +12,7 @@ mod skills;
 mod verify_findings;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fullsend_harness::value::Platform;
@@ -412,4 +413,12 @@ pub(crate) enum RulesFormat {
 fn parse_platform(word: &str) -> Result<Platform, String> {
     use fullsend_yaml::FromText;
     Platform::from_text(word).map_err(|problem| problem.message)
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err("not a number of seconds above 0".to_owned()),
+    }
 }

@@ -220,7 +220,10 @@ impl Shared {
                 let stream = match self.listener.accept() {
                     Ok((stream, _)) => stream,
                     Err(_) => {
-                        std::thread::sleep(PAUSE);
+                        // Whoever stops the service waits for this thread.
+                        if !self.is_stopping() {
+                            std::thread::sleep(PAUSE);
+                        }
                         continue;
                     }
                 };

@@ -20,7 +20,7 @@ use fullsend_harness::expand::DENIED;
 pub struct Environment {
     variables: BTreeMap<String, String>,
     /// Values that must be in nothing that is written down or passed on.
-    secrets: Vec<CanaryToken>,
+    marks: Vec<CanaryToken>,
 }
 
 impl Environment {
@@ -43,14 +43,14 @@ impl Environment {
 
     /// Keeps a value out of everything that is written down or passed on, whichever variable holds it.
     pub fn add_secret(&mut self, secret: CanaryToken) {
-        if !self.secrets.contains(&secret) {
-            self.secrets.push(secret);
+        if !self.marks.contains(&secret) {
+            self.marks.push(secret);
         }
     }
 
     /// Values that must be in nothing that is written down or passed on.
     pub fn secrets(&self) -> &[CanaryToken] {
-        &self.secrets
+        &self.marks
     }
 
     /// The value of a variable.

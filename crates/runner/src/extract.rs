@@ -22,7 +22,7 @@ use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
 pub use self::git::{GitConfig, harden_git};
-pub use self::patch::{PatchError, changes};
+pub use self::patch::{Base, PatchError, changes};
 pub use self::single::transcripts;
 
 /// How many directories may lie in each other.

@@ -31,6 +31,8 @@ use crate::validate::ResultSchema;
 
 /// How long an agent may work when the harness does not say.
 const USUAL_MINUTES: u64 = 30;
+/// No run is longer: points in time further away cannot be reckoned with.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// The file of the result when nothing else is said.
 const USUAL_RESULT: &str = "agent-result.json";
 /// The variable with the name of that file.
@@ -206,7 +208,7 @@ impl Plan {
             allowed_config: harness.allow_repository_config.iter().flatten().map(|name| name.value).collect(),
             result: schema.map(|path| result_contract(path, &result_file)).transpose()?,
             scripts: scripts(&root, &harness, result_file),
-            timeout: timeout(&harness),
+            timeout: options.timeout.unwrap_or_else(|| timeout(&harness)).min(LONGEST),
             iterations: iterations(validation),
             feedback: validation
                 .and_then(|one| one.feedback_mode.as_ref())

@@ -110,8 +110,7 @@ impl Records {
 
     /// Changes what the report says beside events.
     pub(crate) fn update(&mut self, change: impl FnOnce(&mut Report)) {
-        let written = self.report.update(change);
-        self.remember("report", written);
+        self.report.update(change);
     }
 
     fn remember(&mut self, what: &str, written: io::Result<()>) {

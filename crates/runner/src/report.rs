@@ -155,13 +155,13 @@ impl ReportFile {
         &self.report
     }
 
-    /// Changes what is known, and writes it.
-    pub fn update(&mut self, change: impl FnOnce(&mut Report)) -> io::Result<()> {
+    /// Changes what is known, which is written when the next step begins.
+    pub fn update(&mut self, change: impl FnOnce(&mut Report)) {
         change(&mut self.report);
-        self.save()
     }
 
-    /// Takes an event into account. Only the beginning and the end of a step are written at once.
+    /// Takes an event into account. Everything that is known is written when a step begins, which is as soon as the one
+    /// before it has ended.
     pub fn observe(&mut self, event: &Event) -> io::Result<()> {
         let report = &mut self.report;
         match event {
@@ -175,7 +175,7 @@ impl ReportFile {
                 if let Some(record) = open {
                     record.end(*outcome, detail, *took);
                 }
-                self.save()
+                Ok(())
             }
             Event::Warning { text } => {
                 push(&mut report.warnings, text.clone(), &mut report.left_out);
@@ -213,7 +213,7 @@ impl ReportFile {
         durable::write(&self.path, self.text()?.as_bytes())
     }
 
-    /// Every step writes it twice, so the disk is waited for only at the end.
+    /// Every step writes it, so the disk is waited for only at the end.
     fn save(&self) -> io::Result<()> {
         durable::replace(&self.path, self.text()?.as_bytes())
     }

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fullsend_harness::Library;
 use fullsend_harness::config::Configuration;
@@ -65,6 +66,8 @@ pub struct Options {
     pub model: Option<String>,
     /// The model where neither this nor the harness nor the agent definition names one.
     pub usual_model: Option<String>,
+    /// How long the agent may work, whatever the harness says.
+    pub timeout: Option<Duration>,
     /// What to log for debugging.
     pub debug: Option<String>,
     /// Whether it is told which files the sandbox refused; every use of a file then takes longer.

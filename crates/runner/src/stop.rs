@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use fullsend_harness::ShowError;
 use fullsend_resolve::ResolveError;
@@ -76,10 +77,10 @@ pub enum Stop {
         message: String,
     },
     /// The time of the run is over.
-    #[error("the agent did not finish within {minutes} minutes")]
+    #[error("the agent did not finish within {}", spoken(*limit))]
     TimedOut {
         /// How long it had.
-        minutes: u64,
+        limit: Duration,
     },
     /// Somebody ended the run.
     #[error("cancelled by signal {signal}")]
@@ -130,7 +131,9 @@ impl Stop {
             }
             Self::Resolve(error) => error.help(),
             Self::Mint(error) => Some(error.help()),
-            Self::TimedOut { .. } => Some("raise `timeout_minutes`, or give the agent less to do".to_owned()),
+            Self::TimedOut { .. } => {
+                Some("raise `timeout_minutes` or `--timeout`, or give the agent less to do".to_owned())
+            }
             Self::Agent(_)
             | Self::Skipped { .. }
             | Self::Failed { .. }
@@ -160,6 +163,38 @@ impl Stop {
             | Self::Runtime(_)
             | Self::Stage(_)
             | Self::Io { .. } => Outcome::Failed,
+        }
+    }
+}
+
+/// A time limit as people say it.
+fn spoken(limit: Duration) -> String {
+    match (limit.as_secs(), limit.subsec_nanos()) {
+        (60, 0) => "1 minute".to_owned(),
+        (seconds, 0) if seconds > 0 && seconds % 60 == 0 => format!("{} minutes", seconds / 60),
+        (1, 0) => "1 second".to_owned(),
+        _ => format!("{} seconds", limit.as_secs_f64()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::Stop;
+
+    #[test]
+    fn a_limit_is_said_in_the_unit_it_was_given_in() {
+        for (millis, said) in [
+            (60_000, "1 minute"),
+            (1_800_000, "30 minutes"),
+            (90_000, "90 seconds"),
+            (1_000, "1 second"),
+            (1_500, "1.5 seconds"),
+            (250, "0.25 seconds"),
+        ] {
+            let stop = Stop::TimedOut { limit: Duration::from_millis(millis) };
+            assert_eq!(stop.to_string(), format!("the agent did not finish within {said}"));
         }
     }
 }

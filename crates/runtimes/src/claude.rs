@@ -12,26 +12,22 @@ mod definition;
 mod setup;
 mod stream;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fullsend_guard::hook::Runtime;
 
-use crate::driver::{self, Command};
-use crate::event::Watch;
-use crate::layout::Stage;
+use crate::driver::{Command, Stream};
+use crate::foreign::{Foreign, Installed};
 use crate::leftovers;
-use crate::program::{ModelService, Program};
+use crate::program::ModelService;
 use crate::prompt;
-use crate::runtime::{AgentRuntime, Bootstrap, Ended, Equipment, Iteration, Pending, Place, RuntimeError};
+use crate::runtime::{Bootstrap, Equipment, Iteration, Place, RuntimeError};
 use crate::tree::agent_name;
 
 /// Its own directory in the sandbox.
 const CONFIG: &str = "/sandbox/claude-config";
 /// Its debug log, there and among the artifacts.
 const DEBUG_LOG: &str = "claude-debug.log";
-/// Where its transcripts are, in that directory.
-const TRANSCRIPTS: &str = "projects";
 
 /// Reads the variables of the run, leads the program to its model, and becomes the program. Nothing is put into this text.
 const PRELUDE: &str =
@@ -43,18 +39,15 @@ const PROJECT_SERVERS: &str = ".mcp.json";
 
 /// Claude Code.
 #[derive(Debug)]
-pub struct Claude {
-    program: Program,
-    model: ModelService,
-}
+pub struct Claude(Installed);
 
 impl Claude {
     /// With the program at `path`, as the host has it: the program itself, or the script of its npm package.
     pub fn new(path: &Path, model: ModelService) -> Result<Self, RuntimeError> {
-        Ok(Self { program: Program::find(Runtime::Claude, path)?, model })
+        Installed::find(Runtime::Claude, path, model).map(Self)
     }
 
-    fn arguments(&self, place: &Place, iteration: &Iteration<'_>) -> Result<Vec<String>, RuntimeError> {
+    fn arguments(place: &Place, iteration: &Iteration<'_>) -> Result<Vec<String>, RuntimeError> {
         let wanted = iteration.wanted;
         let allowed = |name: &str| wanted.repository_config.iter().any(|allowed| allowed == name);
         let agent = agent_name(Runtime::Claude, &iteration.agent.name)?;
@@ -86,64 +79,43 @@ impl Claude {
     }
 }
 
-impl AgentRuntime for Claude {
-    fn id(&self) -> Runtime {
-        Runtime::Claude
+impl Foreign for Claude {
+    const RUNTIME: Runtime = Runtime::Claude;
+    const SYSTEM: &'static str = "anthropic";
+    const DEBUG_LOG: &'static str = DEBUG_LOG;
+    const MODEL_PATHS: &'static [&'static str] = &["/v1/messages*"];
+    const MOUNT_POINTS: &'static [&'static str] = setup::MOUNT_POINTS;
+    const TRANSCRIPTS: Option<&'static str> = Some("projects");
+    const NEEDS_CLAUDE_MD_BRIDGE: bool = true;
+    const LIMITS_TOOLS: bool = true;
+
+    fn installed(&self) -> &Installed {
+        &self.0
     }
 
-    fn system(&self) -> &'static str {
-        "anthropic"
+    fn equip(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
+        setup::bootstrap(input)
     }
 
-    fn needs_claude_md_bridge(&self) -> bool {
-        true
-    }
-
-    fn skills_dir(&self, stage: &Stage) -> PathBuf {
-        setup::fixed(stage).join("skills")
-    }
-
-    fn debug_log_name(&self) -> &'static str {
-        DEBUG_LOG
-    }
-
-    fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
-        let mut equipment = setup::bootstrap(input)?;
-        equipment.mounts.push(self.program.mount());
-        equipment.endpoints.push(self.model.endpoint(&["/v1/messages*"]));
-        Ok(equipment)
-    }
-
-    fn run<'a>(
-        &'a self,
-        place: &'a Place,
-        iteration: &'a Iteration<'a>,
-        watch: Watch<'a>,
-    ) -> Pending<'a, Ended> {
-        Box::pin(async move {
-            let arguments = self.arguments(place, iteration)?;
-            let command = Command {
-                prelude: PRELUDE,
-                program: self.program.path.clone(),
-                arguments,
-                variables: Vec::new(),
-                input: None,
-                logs: false,
-            };
-            let mut stream = stream::ClaudeStream::default();
-            let ended = driver::drive(place, iteration, command, &mut stream, watch).await?;
-            if iteration.wanted.debug.is_some() {
-                leftovers::keep(&place.stage.config().join(DEBUG_LOG), iteration.debug_log)?;
-            }
-            Ok(ended)
+    fn command(&self, place: &Place, iteration: &Iteration<'_>) -> Result<Command, RuntimeError> {
+        Ok(Command {
+            prelude: PRELUDE,
+            program: self.0.program.path.clone(),
+            arguments: Self::arguments(place, iteration)?,
+            variables: Vec::new(),
+            input: None,
+            logs: false,
         })
     }
 
-    fn transcripts(&self, stage: &Stage) -> Vec<PathBuf> {
-        leftovers::transcripts(&stage.config().join(TRANSCRIPTS))
+    fn stream(_iteration: &Iteration<'_>) -> Box<dyn Stream> {
+        Box::new(stream::ClaudeStream::default())
     }
 
-    fn clear_iteration(&self, stage: &Stage) -> io::Result<()> {
-        leftovers::clear(&stage.config(), setup::MOUNT_POINTS)
+    fn collect(place: &Place, iteration: &Iteration<'_>) -> Result<(), RuntimeError> {
+        if iteration.wanted.debug.is_none() {
+            return Ok(());
+        }
+        leftovers::keep(&place.stage.config().join(DEBUG_LOG), iteration.debug_log)
     }
 }

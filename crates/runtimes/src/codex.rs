@@ -10,23 +10,18 @@
 mod setup;
 mod stream;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fullsend_guard::hook::Runtime;
 
-use crate::driver::{self, Command};
-use crate::event::Watch;
-use crate::layout::Stage;
-use crate::leftovers;
-use crate::program::{ModelService, Program};
+use crate::driver::{Command, Stream};
+use crate::foreign::{Foreign, Installed};
+use crate::program::ModelService;
 use crate::prompt;
-use crate::runtime::{AgentRuntime, Bootstrap, Ended, Equipment, Iteration, Pending, Place, RuntimeError};
+use crate::runtime::{Bootstrap, Equipment, Iteration, Place, RuntimeError};
 
 /// Its own directory in the sandbox.
 const CONFIG: &str = "/sandbox/codex-config";
-/// Where its transcripts are, in that directory.
-const TRANSCRIPTS: &str = "sessions";
 
 /// Reads the variables of the run, leads the program to its model, and becomes the program. Nothing is put into this text.
 const PRELUDE: &str = r#". /sandbox/workspace/.env && program=$1 && shift &&
@@ -34,19 +29,35 @@ exec "$program" exec -c "model_providers.fullsend.base_url=\"$FULLSEND_ENDPOINT_
 
 /// Codex.
 #[derive(Debug)]
-pub struct Codex {
-    program: Program,
-    model: ModelService,
-}
+pub struct Codex(Installed);
 
 impl Codex {
     /// With the program at `path`, as the host has it: the program itself, or the script of its npm package. The model's
     /// address includes its version, as in `https://host/v1`.
     pub fn new(path: &Path, model: ModelService) -> Result<Self, RuntimeError> {
-        Ok(Self { program: Program::find(Runtime::Codex, path)?, model })
+        Installed::find(Runtime::Codex, path, model).map(Self)
+    }
+}
+
+impl Foreign for Codex {
+    const RUNTIME: Runtime = Runtime::Codex;
+    const SYSTEM: &'static str = "openai";
+    const DEBUG_LOG: &'static str = "codex-debug.log";
+    const MODEL_PATHS: &'static [&'static str] = &["/responses*"];
+    const MOUNT_POINTS: &'static [&'static str] = setup::MOUNT_POINTS;
+    const TRANSCRIPTS: Option<&'static str> = Some("sessions");
+    const NEEDS_CLAUDE_MD_BRIDGE: bool = false;
+    const LIMITS_TOOLS: bool = false;
+
+    fn installed(&self) -> &Installed {
+        &self.0
     }
 
-    fn command(&self, place: &Place, iteration: &Iteration<'_>) -> Command {
+    fn equip(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
+        setup::bootstrap(input)
+    }
+
+    fn command(&self, place: &Place, iteration: &Iteration<'_>) -> Result<Command, RuntimeError> {
         let wanted = iteration.wanted;
         let fixed = ["--json", "--color=never", "--skip-git-repo-check"];
         let mut arguments: Vec<String> = fixed.map(str::to_owned).to_vec();
@@ -57,62 +68,17 @@ impl Codex {
         arguments.extend(effort.map(|effort| format!("--config=model_reasoning_effort={effort}")));
         arguments.push("-".to_owned());
         let filter = |filter: &str| if filter == "*" { "debug".to_owned() } else { filter.to_owned() };
-        Command {
+        Ok(Command {
             prelude: PRELUDE,
-            program: self.program.path.clone(),
+            program: self.0.program.path.clone(),
             arguments,
             variables: wanted.debug.iter().map(|wanted| ("RUST_LOG", filter(wanted))).collect(),
             input: Some(prompt::with_project(&place.stage, iteration)),
             logs: wanted.debug.is_some(),
-        }
-    }
-}
-
-impl AgentRuntime for Codex {
-    fn id(&self) -> Runtime {
-        Runtime::Codex
-    }
-
-    fn system(&self) -> &'static str {
-        "openai"
-    }
-
-    fn skills_dir(&self, stage: &Stage) -> PathBuf {
-        setup::fixed(stage).join("skills")
-    }
-
-    fn limits_tools(&self) -> bool {
-        false
-    }
-
-    fn debug_log_name(&self) -> &'static str {
-        "codex-debug.log"
-    }
-
-    fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
-        let mut equipment = setup::bootstrap(input)?;
-        equipment.mounts.push(self.program.mount());
-        equipment.endpoints.push(self.model.endpoint(&["/responses*"]));
-        Ok(equipment)
-    }
-
-    fn run<'a>(
-        &'a self,
-        place: &'a Place,
-        iteration: &'a Iteration<'a>,
-        watch: Watch<'a>,
-    ) -> Pending<'a, Ended> {
-        Box::pin(async move {
-            let mut stream = stream::CodexStream::new(iteration.wanted.model.clone());
-            driver::drive(place, iteration, self.command(place, iteration), &mut stream, watch).await
         })
     }
 
-    fn transcripts(&self, stage: &Stage) -> Vec<PathBuf> {
-        leftovers::transcripts(&stage.config().join(TRANSCRIPTS))
-    }
-
-    fn clear_iteration(&self, stage: &Stage) -> io::Result<()> {
-        leftovers::clear(&stage.config(), setup::MOUNT_POINTS)
+    fn stream(iteration: &Iteration<'_>) -> Box<dyn Stream> {
+        Box::new(stream::CodexStream::new(iteration.wanted.model.clone()))
     }
 }

@@ -15,6 +15,7 @@ mod codex;
 mod display;
 mod driver;
 mod event;
+mod foreign;
 mod layout;
 mod leftovers;
 mod lines;

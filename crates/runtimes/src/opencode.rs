@@ -7,18 +7,15 @@
 mod setup;
 mod stream;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fullsend_guard::hook::Runtime;
 
-use crate::driver::{self, Command};
-use crate::event::Watch;
-use crate::layout::Stage;
-use crate::leftovers;
-use crate::program::{ModelService, Program};
+use crate::driver::{Command, Stream};
+use crate::foreign::{Foreign, Installed};
+use crate::program::ModelService;
 use crate::prompt;
-use crate::runtime::{AgentRuntime, Bootstrap, Ended, Equipment, Iteration, Pending, Place, RuntimeError};
+use crate::runtime::{Bootstrap, Equipment, Iteration, Place, RuntimeError};
 use crate::tree;
 
 /// Its own directory in the sandbox.
@@ -29,19 +26,36 @@ const PRELUDE: &str = r#". /sandbox/workspace/.env && exec "$@""#;
 
 /// opencode.
 #[derive(Debug)]
-pub struct OpenCode {
-    program: Program,
-    model: ModelService,
-}
+pub struct OpenCode(Installed);
 
 impl OpenCode {
     /// With the program at `path`, as the host has it: the program itself, or the script of its npm package. The model is
     /// behind chat completions, below an address such as `https://host/v1`.
     pub fn new(path: &Path, model: ModelService) -> Result<Self, RuntimeError> {
-        Ok(Self { program: Program::find(Runtime::OpenCode, path)?, model })
+        Installed::find(Runtime::OpenCode, path, model).map(Self)
+    }
+}
+
+impl Foreign for OpenCode {
+    const RUNTIME: Runtime = Runtime::OpenCode;
+    const SYSTEM: &'static str = "opencode";
+    const DEBUG_LOG: &'static str = "opencode-debug.log";
+    const MODEL_PATHS: &'static [&'static str] = &["/chat/completions"];
+    const MOUNT_POINTS: &'static [&'static str] = setup::MOUNT_POINTS;
+    // It keeps what was said in a database, and the stream has it all.
+    const TRANSCRIPTS: Option<&'static str> = None;
+    const NEEDS_CLAUDE_MD_BRIDGE: bool = false;
+    const LIMITS_TOOLS: bool = false;
+
+    fn installed(&self) -> &Installed {
+        &self.0
     }
 
-    fn command(&self, iteration: &Iteration<'_>) -> Result<Command, RuntimeError> {
+    fn equip(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
+        setup::bootstrap(input)
+    }
+
+    fn command(&self, _place: &Place, iteration: &Iteration<'_>) -> Result<Command, RuntimeError> {
         let wanted = iteration.wanted;
         let agent = tree::agent_name(Runtime::OpenCode, &iteration.agent.name)?;
         let model = setup::model(wanted)?;
@@ -55,61 +69,15 @@ impl OpenCode {
         // What it reads is what it is told; an argument could be taken for something else.
         Ok(Command {
             prelude: PRELUDE,
-            program: self.program.path.clone(),
+            program: self.0.program.path.clone(),
             arguments,
             variables: Vec::new(),
             input: Some(prompt::of(iteration)),
             logs: wanted.debug.is_some(),
         })
     }
-}
 
-impl AgentRuntime for OpenCode {
-    fn id(&self) -> Runtime {
-        Runtime::OpenCode
-    }
-
-    fn system(&self) -> &'static str {
-        "opencode"
-    }
-
-    fn skills_dir(&self, stage: &Stage) -> PathBuf {
-        setup::fixed(stage).join("skills")
-    }
-
-    fn limits_tools(&self) -> bool {
-        false
-    }
-
-    fn debug_log_name(&self) -> &'static str {
-        "opencode-debug.log"
-    }
-
-    fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
-        let mut equipment = setup::bootstrap(input)?;
-        equipment.mounts.push(self.program.mount());
-        equipment.endpoints.push(self.model.endpoint(&["/chat/completions"]));
-        Ok(equipment)
-    }
-
-    fn run<'a>(
-        &'a self,
-        place: &'a Place,
-        iteration: &'a Iteration<'a>,
-        watch: Watch<'a>,
-    ) -> Pending<'a, Ended> {
-        Box::pin(async move {
-            let mut stream = stream::OpenCodeStream::new(iteration.wanted.model.clone());
-            driver::drive(place, iteration, self.command(iteration)?, &mut stream, watch).await
-        })
-    }
-
-    /// It keeps what was said in a database, and the stream has it all.
-    fn transcripts(&self, _stage: &Stage) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    fn clear_iteration(&self, stage: &Stage) -> io::Result<()> {
-        leftovers::clear(&stage.config(), setup::MOUNT_POINTS)
+    fn stream(iteration: &Iteration<'_>) -> Box<dyn Stream> {
+        Box::new(stream::OpenCodeStream::new(iteration.wanted.model.clone()))
     }
 }

@@ -7,6 +7,7 @@
 //! * [`Server`] and [`Reply`]: an HTTPS server that misbehaves as scripted and remembers every request
 //! * [`TestForge`] and [`TestRepo`]: repositories in memory, behind the APIs of GitHub and GitLab
 //! * [`gateway::ScriptedGateway`]: a model gateway that answers, and fails, as scripted
+//! * [`programs`]: how to speak to command-line agents of other makers
 //! * [`victims`]: runs that somebody attacks, their benign twins, and what became of them
 //! * [`in_namespace`] with [`test_name!`]: runs the rest of a test where chosen host names and public addresses are
 //!   ours and nothing else can be reached
@@ -31,6 +32,7 @@ mod forge;
 pub mod gateway;
 pub mod gzip;
 mod namespaces;
+pub mod programs;
 pub mod reexec;
 mod server;
 mod skip;

@@ -1,6 +1,7 @@
 //! The arguments of `fullsend run`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use fullsend_harness::value::{Platform, RuntimeName};
@@ -32,6 +33,9 @@ pub(crate) struct RunArgs {
     /// Apply the overlay of a platform [default: the platform whose CI this is]
     #[arg(long, value_name = "PLATFORM", value_parser = super::parse_platform)]
     pub(crate) forge: Option<Platform>,
+    /// End the agent after this many seconds, whatever `timeout_minutes` says; fractions are allowed
+    #[arg(long, value_name = "SECONDS", value_parser = super::parse_seconds)]
+    pub(crate) timeout: Option<Duration>,
     /// Do not run the post-script
     #[arg(long)]
     pub(crate) no_post_script: bool,

@@ -127,7 +127,7 @@ pub(crate) struct EgressArgs {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {
     /// End the command after this many seconds; fractions are allowed
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = super::parse_seconds)]
     pub(crate) timeout: Option<Duration>,
     /// Memory of all processes together, in MiB
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
@@ -185,13 +185,5 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("there must be a name, `=` and a value".to_owned()),
-    }
-}
-
-fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err("not a number of seconds above 0".to_owned()),
     }
 }

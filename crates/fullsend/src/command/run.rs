@@ -138,6 +138,7 @@ fn request(
             keep_sandbox: args.keep_sandbox,
             model: args.model.model.clone(),
             usual_model: usual_model.filter(|model| !model.is_empty()),
+            timeout: args.timeout,
             debug: args.debug.clone(),
             explain: args.explain,
             offline: args.network.offline,

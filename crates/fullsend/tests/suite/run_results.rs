@@ -74,12 +74,23 @@ fn the_post_script_runs_after_success_and_never_otherwise() {
 fn out_of_time_is_no_success() {
     let Some(bench) = Bench::new(test_name!()) else { return };
     bench.script("post.sh", POST);
-    bench.harness("post_script: scripts/post.sh\ntimeout_minutes: 1\n");
+    bench.harness("post_script: scripts/post.sh\ntimeout_minutes: 60\n");
     bench.says(&json!([{"calls": [result_is("good")]}, {"say": "done", "delay_ms": 600_000}]));
-    let told = bench.run(&[]);
+    let told = bench.run(&["--timeout", "5"]);
     assert_eq!(told.end(), (Some(124), "timeout"), "{}", told.ran.stderr);
     assert_eq!((told.step("post_script"), bench.path("home/post-ran").exists()), (None, false));
-    assert!(told.ran.stderr.contains("did not finish within 1 minutes"), "{}", told.ran.stderr);
+    assert!(told.ran.stderr.contains("did not finish within 5 seconds"), "{}", told.ran.stderr);
+}
+
+#[test]
+fn a_time_beyond_all_reckoning_is_a_time() {
+    let Some(bench) = Bench::new(test_name!()) else { return };
+    bench.says(&json!([{"say": "done"}]));
+    for (minutes, options) in [("9223372036854775807", &[][..]), ("1", &["--timeout", "1e19"])] {
+        bench.harness(&format!("timeout_minutes: {minutes}\n"));
+        let told = bench.run(options);
+        assert_eq!(told.end(), (Some(0), "success"), "{minutes} {options:?}: {}", told.ran.stderr);
+    }
 }
 
 #[test]

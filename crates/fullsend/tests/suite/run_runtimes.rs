@@ -9,64 +9,66 @@ use fullsend_fetch::Cache;
 use fullsend_fetch::cache::{FileMode, Listing, TreeFile};
 use fullsend_origin::{RemoteUrl, TreePath};
 use fullsend_testkit::gateway::{Dialect, ModelScript, ScriptedGateway};
+use fullsend_testkit::programs::{self, KEY, Program, TOKEN, hunt};
 use fullsend_testkit::{declare_skip, test_name};
 use serde_json::{Value, json};
 
 use crate::suite::forge_place::tree;
 use crate::suite::running::{Place, Ran};
 
-/// A credential that no file of a repository should have.
-const TOKEN: &str = "ghp_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R";
-/// The key of the model, in parts, so that a search for it does not find the search.
-const KEY: [&str; 2] = ["the-real", "-key-0aF3x9Zq71"];
 /// How a planted token begins.
 const PLANTED: &str = "fsc-";
 
-/// How to speak to a runtime.
+/// A runtime under test.
 #[derive(Clone, Copy, Debug)]
 struct Kind {
     name: &'static str,
-    /// None: the answers are in a script, and no gateway is asked.
-    dialect: Option<Dialect>,
-    base: &'static str,
+    /// The variable with the key.
     key: &'static str,
-    header: (&'static str, &'static str),
-    shell: fn(&str) -> (String, Value),
+    made_of: MadeOf,
 }
 
-const CLAUDE: Kind = Kind {
-    name: "claude",
-    dialect: Some(Dialect::Messages),
-    base: "",
-    key: "ANTHROPIC_API_KEY",
-    header: ("x-api-key", ""),
-    shell: |command| ("Bash".to_owned(), json!({"command": command, "description": "x"})),
-};
-const CODEX: Kind = Kind {
-    name: "codex",
-    dialect: Some(Dialect::Responses),
-    base: "/v1",
-    key: "OPENAI_API_KEY",
-    header: ("authorization", "Bearer "),
-    shell: |command| ("exec_command".to_owned(), json!({"cmd": command})),
-};
-const OPENCODE: Kind = Kind {
-    name: "opencode",
-    dialect: Some(Dialect::Chat),
-    base: "/v1",
-    key: "OPENAI_API_KEY",
-    header: ("authorization", "Bearer "),
-    shell: |command| ("bash".to_owned(), json!({"command": command, "description": "x"})),
-};
-const NATIVE: Kind = Kind {
-    name: "native",
-    dialect: Some(Dialect::Chat),
-    base: "/v1",
-    key: "OPENAI_API_KEY",
-    header: ("authorization", "Bearer "),
-    shell: |command| ("bash".to_owned(), json!({"command": command})),
-};
-const REPLAY: Kind = Kind { name: "replay", dialect: None, ..NATIVE };
+/// What a runtime takes.
+#[derive(Clone, Copy, Debug)]
+enum MadeOf {
+    /// A program of another maker.
+    Program(Program),
+    /// Nothing: it is ours, and asks a gateway.
+    Itself,
+    /// A script with the answers, so that no gateway is asked.
+    Script,
+}
+
+const CLAUDE: Kind = Kind::program(programs::CLAUDE, "ANTHROPIC_API_KEY");
+const CODEX: Kind = Kind::program(programs::CODEX, "OPENAI_API_KEY");
+const OPENCODE: Kind = Kind::program(programs::OPENCODE, "OPENAI_API_KEY");
+const NATIVE: Kind = Kind { name: "native", key: "OPENAI_API_KEY", made_of: MadeOf::Itself };
+const REPLAY: Kind = Kind { name: "replay", made_of: MadeOf::Script, ..NATIVE };
+
+impl Kind {
+    const fn program(program: Program, key: &'static str) -> Self {
+        Self { name: program.name, key, made_of: MadeOf::Program(program) }
+    }
+
+    /// How it speaks to a gateway. Ours speaks as opencode does.
+    const fn speech(&self) -> Program {
+        match self.made_of {
+            MadeOf::Program(program) => program,
+            MadeOf::Itself | MadeOf::Script => programs::OPENCODE,
+        }
+    }
+
+    fn dialect(&self) -> Option<Dialect> {
+        (!matches!(self.made_of, MadeOf::Script)).then_some(self.speech().dialect)
+    }
+
+    fn shell(&self, command: &str) -> (String, Value) {
+        match self.made_of {
+            MadeOf::Program(program) => (program.shell)(command),
+            MadeOf::Itself | MadeOf::Script => ("bash".to_owned(), json!({ "command": command })),
+        }
+    }
+}
 
 /// A repository, a harness for it, and what the model will do.
 struct Trial {
@@ -92,15 +94,16 @@ impl Trial {
     /// With these commands; nothing if this machine lacks what it takes.
     fn new(test: &str, kind: Kind, commands: &[&str]) -> Option<Self> {
         let place = Place::new();
-        let tools = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.tools/npm");
-        let name = kind.name;
-        let program = PathBuf::from(format!("{tools}/{name}/node_modules/.bin/{name}"));
-        let program = (!matches!(name, "native" | "replay")).then_some(program);
-        if let Some(missing) = program.as_ref().filter(|program| !program.exists()) {
-            let why = format!("`{}` is not there; `cargo xtask setup` makes it", missing.display());
-            declare_skip(test, &why);
-            return None;
-        }
+        let program = match kind.made_of {
+            MadeOf::Program(program) => match program.find() {
+                Ok(program) => Some(program),
+                Err(why) => {
+                    declare_skip(test, &why);
+                    return None;
+                }
+            },
+            MadeOf::Itself | MadeOf::Script => None,
+        };
         let tried = place.run(&["sandbox", "exec", "--", "true"]);
         if tried.code != Some(0) {
             declare_skip(test, &format!("no sandbox can be made here: {}", tried.stderr));
@@ -112,7 +115,7 @@ impl Trial {
             "---\nname: careful\ndescription: SKILL-OF-THE-HARNESS\n---\nWork.\n",
         );
         place.write("repo/README.md", "A repository.\n");
-        let calls = commands.iter().map(|command| (kind.shell)(command)).collect();
+        let calls = commands.iter().map(|command| kind.shell(command)).collect();
         let trial = Self { kind, place, program, calls };
         trial.define("", "");
         Some(trial)
@@ -137,11 +140,12 @@ impl Trial {
         let place = &self.place;
         let mut arguments = vec!["run", "review", "--fullsend-dir", ".fullsend", "--target-repo", "repo"];
         arguments.extend(["--output-dir", "out", "--runtime", self.kind.name]);
+        let speech = self.kind.speech();
         let gateway = self
             .kind
-            .dialect
+            .dialect()
             .map(|dialect| ScriptedGateway::start(ModelScript::new(dialect, self.calls.clone())));
-        let url = gateway.as_ref().map(|gateway| format!("{}{}", gateway.url(), self.kind.base));
+        let url = gateway.as_ref().map(|gateway| format!("{}{}", gateway.url(), speech.base));
         let program = self.program.as_ref().map(|program| program.display().to_string());
         arguments.extend(url.iter().flat_map(|url| ["--gateway-base-url", url]));
         arguments.extend(program.iter().flat_map(|program| ["--runtime-program", program]));
@@ -162,10 +166,9 @@ impl Trial {
         let run = runs.next().map(|entry| entry.unwrap().path()).unwrap_or_default();
         let requests = gateway.map(|gateway| gateway.requests()).unwrap_or_default();
         for request in &requests {
-            let (header, prefix) = self.kind.header;
-            assert_eq!(request.header(header), Some(format!("{prefix}{}", KEY.concat()).as_str()));
+            assert_eq!(request.header(speech.header.0), Some(speech.authorization().as_str()));
         }
-        let Some(dialect) = self.kind.dialect else {
+        let Some(dialect) = self.kind.dialect() else {
             let (heard, results) = journal(&run);
             return Ended { ran, run, heard, results, requests: Vec::new() };
         };
@@ -207,20 +210,6 @@ impl Ended {
     fn assert_success(&self) {
         assert_eq!(self.ran.code, Some(0), "{}\n{}\n{:#?}", self.ran.stderr, self.ran.stdout, self.results);
     }
-}
-
-/// Looks for the key wherever a process can look. In a script, because the hook denies a command that does it.
-fn hunt() -> String {
-    let [first, second] = KEY;
-    // What processes were started with is read before any of them is started with the key, to search for it.
-    format!(
-        "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null > /dev/shm/seen\n\
-         k={first}; k=$k{second}\n\
-         n=$(grep -acF -- \"$k\" /dev/shm/seen)\n\
-         m=$(grep -rlsF -- \"$k\" /sandbox/workspace /sandbox/*-config /sandbox/hooks /home /tmp /etc 2>/dev/null | wc -l)\n\
-         grep -qa HOME= /dev/shm/seen || n=\"nothing could be read\"\n\
-         echo \"found: $((n+m))\"\n"
-    )
 }
 
 /// The commands of the table, and what the model must and must not learn from each.
@@ -389,7 +378,7 @@ fn fetched_skills_arrive(test: &str, kind: Kind) {
         // be read.
         trial.calls.truncate(1);
         trial.calls.push(("read_file".to_owned(), json!({"path": format!("{path}/SKILL.md")})));
-        trial.calls.push((kind.shell)("echo more"));
+        trial.calls.push(kind.shell("echo more"));
     }
     let allowed = "allowed_remote_resources: [https://github.com/org/]\n";
     trial.place.write(".fullsend/config.yaml", allowed);

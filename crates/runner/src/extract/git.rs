@@ -60,6 +60,9 @@ pub(super) const SETTINGS: [&str; 8] = [
     "safe.directory=*",
 ];
 
+/// The kind of object names that needs no mention.
+pub(super) const USUAL_FORMAT: &str = "sha1";
+
 /// How long a question to git may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -135,6 +138,13 @@ impl GitConfig {
         Self { entries }
     }
 
+    /// For a repository with object names of this kind, and nothing else.
+    pub(super) fn of_format(format: &str) -> Self {
+        let entry = || ("extensions".to_owned(), None, "objectformat".to_owned(), format.to_owned());
+        Self { entries: if format == USUAL_FORMAT { Vec::new() } else { vec![entry()] } }
+    }
+
+    /// Writes the settings into git's directory, and makes what it must have to be one.
     pub(super) fn write_to(&self, git: &Path) -> io::Result<()> {
         let newer = self.entries.iter().any(|(section, ..)| section == "extensions");
         let mut text = format!(

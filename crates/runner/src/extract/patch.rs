@@ -3,6 +3,7 @@
 //! Nothing of git's own directory in the copy is used, not even its objects: git works in a new repository that borrows the
 //! objects of the operator's, and looks at the files of the copy.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use fullsend_runtimes::Cancel;
 use thiserror::Error;
 
-use super::git::{SETTINGS, ask, isolated};
+use super::git::{GitConfig, SETTINGS, USUAL_FORMAT, ask, isolated};
 use crate::script::{self, Program, Script};
 
 /// The largest patch that is kept.
@@ -34,36 +35,60 @@ pub enum PatchError {
     Io(#[from] io::Error),
 }
 
-/// Writes to `patch` what leads from the last commit of `host`, or from its files where it has none, to the files in `copy`;
-/// files that are ignored are left out. `path` is where programs are looked for.
+/// What a patch begins at: the last commit of a repository, or its files where it has none.
+///
+/// Taken once, when the agent gets its copy: what the operator commits meanwhile is no change of the agent's.
+#[derive(Clone, Debug)]
+pub struct Base(Option<History>);
+
+/// The last commit of a repository, and where its objects are.
+#[derive(Clone, Debug)]
+struct History {
+    commit: String,
+    objects: PathBuf,
+    format: String,
+}
+
+impl Base {
+    /// That of `host`; `path` is where programs are looked for.
+    pub async fn of_host(host: &Path, path: Option<&str>, cancel: &Cancel) -> Self {
+        let asked = ["rev-parse", "--show-object-format", "--git-path", "objects", "HEAD^{commit}"];
+        let answer = ask(host, path, &asked, cancel).await;
+        Self(answer.and_then(|answer| {
+            let mut lines = answer.lines().map(str::to_owned);
+            let (format, objects, commit) = (lines.next()?, lines.next()?, lines.next()?);
+            Some(History { commit, objects: host.canonicalize().ok()?.join(objects), format })
+        }))
+    }
+}
+
+/// Writes to `patch` what leads from `base` of `host` to the files in `copy`; files that are ignored are left out. `path` is
+/// where programs are looked for.
 pub async fn changes(
     host: &Path,
+    base: &Base,
     copy: &Path,
     patch: &Path,
     path: Option<&str>,
     cancel: &Cancel,
 ) -> Result<(), PatchError> {
-    let history = History::of(host, path, cancel).await;
     let scratch = tempfile::Builder::new().prefix("fullsend-patch-").tempdir()?;
     let git = scratch.path().join("git");
+    let history = base.0.as_ref();
+    empty_repository(&git, history.map_or(USUAL_FORMAT, |history| &history.format))?;
     let mut env = isolated(path);
-    let format = history.as_ref().map_or("sha1", |history| history.format.as_str());
-    let format = format!("--object-format={format}");
-    let directory = git.display().to_string();
-    let init = ["init", "--quiet", "--bare", "--template=", &format, &directory];
-    step(scratch.path(), &env, &init, cancel).await?;
-    env.insert("GIT_DIR".to_owned(), directory);
+    env.insert("GIT_DIR".to_owned(), git.display().to_string());
     let base = match history {
         Some(history) => {
             // A colon separates several directories, and quotes keep it from doing so.
             let objects = history.objects.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
             env.insert("GIT_ALTERNATE_OBJECT_DIRECTORIES".to_owned(), format!("\"{objects}\""));
             step(copy, &env, &["read-tree", &history.commit], cancel).await?;
-            history.commit
+            history.commit.clone()
         }
         None => {
             add_all(host, &mut env, cancel).await?;
-            let tree = step(host, &env, &["-c", "core.bare=false", "write-tree"], cancel).await?;
+            let tree = step(host, &env, &["write-tree"], cancel).await?;
             // Warnings may come before it.
             tree.lines().last().unwrap_or_default().trim().to_owned()
         }
@@ -72,29 +97,16 @@ pub async fn changes(
     let unfinished = scratch.path().join("patch");
     let to = format!("--output={}", unfinished.display());
     let diff = ["diff", "--cached", "--binary", "--no-ext-diff", "--no-textconv", "--no-color", &to, &base];
-    let mut arguments = vec!["-c", "core.bare=false"];
-    arguments.extend(diff);
-    step(copy, &env, &arguments, cancel).await?;
+    step(copy, &env, &diff, cancel).await?;
     let bytes = crate::durable::read(&unfinished, LARGEST)?.ok_or(PatchError::TooLarge)?;
     Ok(crate::durable::write(patch, &bytes)?)
 }
 
-/// The last commit of a repository, and where its objects are.
-struct History {
-    commit: String,
-    objects: PathBuf,
-    format: String,
-}
-
-impl History {
-    /// That of `host`, if it has one of its own.
-    async fn of(host: &Path, path: Option<&str>, cancel: &Cancel) -> Option<Self> {
-        let asked = ["rev-parse", "--show-object-format", "--git-path", "objects", "HEAD^{commit}"];
-        let answer = ask(host, path, &asked, cancel).await?;
-        let mut lines = answer.lines().map(str::to_owned);
-        let (format, objects, commit) = (lines.next()?, lines.next()?, lines.next()?);
-        Some(Self { commit, objects: host.canonicalize().ok()?.join(objects), format })
-    }
+/// Makes a repository in which nothing is. By hand: git has a process for it, and this is all that it does.
+fn empty_repository(git: &Path, format: &str) -> io::Result<()> {
+    crate::durable::create_dir(git)?;
+    GitConfig::of_format(format).write_to(git)?;
+    fs::write(git.join("HEAD"), "ref: refs/heads/none\n")
 }
 
 /// Makes the index hold the files of a directory.
@@ -104,7 +116,7 @@ async fn add_all(
     cancel: &Cancel,
 ) -> Result<(), PatchError> {
     env.insert("GIT_WORK_TREE".to_owned(), tree.display().to_string());
-    step(tree, env, &["-c", "core.bare=false", "add", "--all", "."], cancel).await.map(drop)
+    step(tree, env, &["add", "--all", "."], cancel).await.map(drop)
 }
 
 async fn step(

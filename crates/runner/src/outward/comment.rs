@@ -60,9 +60,9 @@ fn duration(took: Duration) -> String {
 
 /// A text as a code span, in one line: nothing in it can end the span.
 fn code(text: &str) -> String {
-    let text = fullsend_guard::visible(text);
-    let line = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
-    let line = line.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").replace('`', "'");
+    let words = text.split(|letter: char| letter.is_whitespace() || letter.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    let line = fullsend_guard::visible(&line).replace('`', "'");
     let mut letters = line.chars();
     let mut shown: String = letters.by_ref().take(LONGEST).collect();
     if letters.next().is_some() {

@@ -7,7 +7,7 @@ use fullsend_guard::Outcome as Judged;
 use fullsend_runtimes::{Ended, Iteration, Metrics, RuntimeEvent};
 
 use crate::event::{AccessKind, Event, Step};
-use crate::extract::{self, GitConfig};
+use crate::extract::{self, Base, GitConfig};
 use crate::pipeline::{Known, Scene};
 use crate::report::IterationRecord;
 use crate::run_dir::{IterationDir, RunDir};
@@ -34,6 +34,13 @@ pub(crate) struct Delivered {
     pub(crate) repo: Option<PathBuf>,
 }
 
+/// What is asked of git in the operator's repository, once for all attempts.
+#[derive(Debug)]
+struct HostGit {
+    config: GitConfig,
+    base: Base,
+}
+
 /// What came of one attempt.
 #[derive(Debug)]
 struct Attempted {
@@ -54,7 +61,10 @@ pub(crate) async fn attempts(
     let plan = scene.plan;
     let deadline = Instant::now() + plan.timeout;
     let path = scene.request.environment.get("PATH");
-    let git = GitConfig::of_host(&scene.request.target_repo, path, &scene.request.cancel).await;
+    let (host, cancel) = (&scene.request.target_repo, &scene.request.cancel);
+    let (config, base) =
+        tokio::join!(GitConfig::of_host(host, path, cancel), Base::of_host(host, path, cancel));
+    let git = HostGit { config, base };
     let mut attempts = Attempts::new(plan.iterations);
     let mut made: Vec<Attempted> = Vec::new();
     let (mut number, mut feedback) = (1, None);
@@ -128,7 +138,7 @@ fn failure(
 ) -> Result<(), Stop> {
     let ended = &attempted.ended;
     if ended.timed_out {
-        return Err(Stop::TimedOut { minutes: scene.plan.timeout.as_secs() / 60 });
+        return Err(Stop::TimedOut { limit: scene.plan.timeout });
     }
     if attempted.sanitised.outcome == Judged::Blocked {
         let problems = attempted.sanitised.problems().join("; ");
@@ -258,7 +268,7 @@ async fn take_out(
     ground: &Ground,
     place: &IterationDir,
     number: u32,
-    git: &GitConfig,
+    git: &HostGit,
     ended: Ended,
 ) -> Result<Attempted, Stop> {
     let (plan, teller) = (scene.plan, scene.teller);
@@ -330,12 +340,12 @@ async fn take_repo(
     scene: &Scene<'_, '_>,
     ground: &Ground,
     place: &IterationDir,
-    git: &GitConfig,
+    git: &HostGit,
     sanitiser: &Sanitiser<'_>,
 ) -> Result<Option<PathBuf>, Stop> {
     let (request, teller) = (scene.request, scene.teller);
     let repo = place.repo();
-    match extract::repo(&ground.place.stage.repo(), &repo, extract::Limits::REPO, git) {
+    match extract::repo(&ground.place.stage.repo(), &repo, extract::Limits::REPO, &git.config) {
         Ok(extracted) => warn(scene, extracted.warnings),
         // The result may still be what was asked for, and a half copy is worse than none.
         Err(error) if scene.plan.harness.validation_loop.is_some() => {
@@ -359,7 +369,8 @@ async fn take_repo(
         tell_found(scene, "repo", &found);
     }
     let path = request.environment.get("PATH");
-    match extract::changes(&request.target_repo, &repo, &place.changes(), path, &request.cancel).await {
+    let (host, patch) = (&request.target_repo, place.changes());
+    match extract::changes(host, &git.base, &repo, &patch, path, &request.cancel).await {
         Ok(()) => {}
         Err(error) => teller.warn(with_cause(&error)),
     }

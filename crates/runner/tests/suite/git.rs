@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fullsend_runner::extract::{self, GitConfig, Limits, changes, harden_git};
+use fullsend_runner::extract::{self, Base, GitConfig, Limits, changes, harden_git};
 use fullsend_runtimes::cancellation;
 use fullsend_testkit::declare_skip;
 
@@ -231,7 +231,12 @@ async fn the_patch_leads_from_the_hosts_commit_to_what_the_agent_left() {
     );
     extract(&place).await;
     let patch = place.base.path().join("changes.patch");
-    changes(&place.host(), &place.copy(), &patch, None, &cancel).await.unwrap();
+    let base = Base::of_host(&place.host(), None, &cancel).await;
+    // What the operator does meanwhile is no change of the agent's.
+    fs::write(place.host().join("meanwhile.txt"), "of the operator\n").unwrap();
+    git(&place.host(), &["add", "."]).unwrap();
+    git(&place.host(), &["commit", "--quiet", "-m", "second"]).unwrap();
+    changes(&place.host(), &base, &place.copy(), &patch, None, &cancel).await.unwrap();
     assert!(!place.trap().exists());
     let text = fs::read_to_string(&patch).unwrap();
     for part in ["+two", "deleted file mode 100644", "+committed", "GIT binary patch", "b/new/binary"] {
@@ -240,6 +245,29 @@ async fn the_patch_leads_from_the_hosts_commit_to_what_the_agent_left() {
     git(&place.host(), &["apply", "--check", &patch.display().to_string()]).unwrap();
     // The operator's repository is as it was.
     assert_eq!(git(&place.host(), &["status", "--porcelain"]).unwrap(), "");
+}
+
+#[tokio::test]
+async fn every_kind_of_object_names_gets_a_patch() {
+    for format in ["sha1", "sha256"] {
+        let base = tempfile::tempdir().unwrap();
+        let (host, copy) = (base.path().join("host"), base.path().join("copy"));
+        for directory in [&host, &copy] {
+            fs::create_dir(directory).unwrap();
+        }
+        let Some(_made) = git(&host, &["init", "--quiet", &format!("--object-format={format}")]) else {
+            return declare_skip("patches of every kind", "this git cannot make such repositories");
+        };
+        fs::write(host.join("file.txt"), "one\n").unwrap();
+        git(&host, &["add", "."]).unwrap();
+        git(&host, &["commit", "--quiet", "-m", "first"]).unwrap();
+        fs::write(copy.join("file.txt"), "two\n").unwrap();
+        let (_canceller, cancel) = cancellation();
+        let (begun, patch) = (Base::of_host(&host, None, &cancel).await, base.path().join("changes.patch"));
+        changes(&host, &begun, &copy, &patch, None, &cancel).await.unwrap();
+        let text = fs::read_to_string(&patch).unwrap();
+        assert!(text.contains("-one\n+two\n"), "{format}: {text}");
+    }
 }
 
 #[tokio::test]
@@ -255,7 +283,8 @@ async fn without_a_commit_the_files_themselves_are_compared() {
     fs::write(host.join("gone"), "gone\n").unwrap();
     let (_canceller, cancel) = cancellation();
     let patch = base.path().join("p");
-    changes(&host, &copy, &patch, None, &cancel).await.unwrap();
+    let base = Base::of_host(&host, None, &cancel).await;
+    changes(&host, &base, &copy, &patch, None, &cancel).await.unwrap();
     let text = fs::read_to_string(&patch).unwrap();
     for part in ["--- a/changed\n+++ b/changed\n", "-one\n+two\n", "+++ b/new\n", "--- a/gone\n"] {
         assert!(text.contains(part), "{part}: {text}");

@@ -74,9 +74,10 @@ fn the_report_is_whole_from_the_beginning_to_the_end() {
     // What a process that is killed here leaves.
     let killed = read(&path);
     assert_eq!((&killed["state"], killed.get("exit_code")), (&json!("running"), None));
+    assert_eq!((&killed["steps"][0]["outcome"], &killed["denied"]), (&json!("done"), &json!(1)));
     assert_eq!(killed["steps"][1]["step"], "agent");
     assert_eq!(killed["steps"][1].get("outcome"), None);
-    file.update(|report| report.findings.log_head = Some("abc".to_owned())).unwrap();
+    file.update(|report| report.findings.log_head = Some("abc".to_owned()));
     file.finish(State::Blocked, 3, Some("a finding".to_owned())).unwrap();
     let report = read(&path);
     assert_eq!(

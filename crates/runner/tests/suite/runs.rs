@@ -29,7 +29,7 @@ fn make(base: &Path) -> RunDir {
         clock.clone(),
     )
     .unwrap();
-    report.update(|report| report.findings.log_head = Some(log.seal().unwrap())).unwrap();
+    report.update(|report| report.findings.log_head = Some(log.seal().unwrap()));
     report.finish(State::Success, 0, None).unwrap();
     let mut events = EventLog::create(&run.events(), &checks, clock).unwrap();
     events.write(&Event::StepBegan { step: Step::Agent, iteration: Some(2) }).unwrap();

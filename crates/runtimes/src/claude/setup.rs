@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
 
 use fullsend_guard::hook::Runtime;
 use fullsend_sandbox::FilesystemMount;
 use serde_json::{Value, json};
 
-use super::{CONFIG, definition};
+use super::{CONFIG, Claude, definition};
+use crate::foreign::Foreign as _;
 use crate::layout::{HOOK_CONFIG, PROGRAM, Stage};
 use crate::runtime::{Bootstrap, Equipment, RuntimeError};
 use crate::tools;
@@ -45,14 +45,9 @@ const VARIABLES: &[(&str, &str)] = &[
 /// Tools whose output reaches the model later, as news, without a hook that looks at it.
 const UNCHECKED: &[&str] = &["Monitor", "ScheduleWakeup", "SendMessage"];
 
-/// The host's side of what is read-only.
-pub(super) fn fixed(stage: &Stage) -> PathBuf {
-    stage.root().join("claude")
-}
-
 /// Puts everything in its place, but for the program and the way to the model.
 pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
-    let (fixed, config) = (fixed(input.stage), input.stage.config());
+    let (fixed, config) = (Claude::fixed(input.stage), input.stage.config());
     let name = tree::agent_name(Runtime::Claude, &input.agent.name)?;
     // `Bash(git *)` was observed to give the whole of `Bash`. To forbid part of a tool forbids all of it, which is safe.
     tools::whole_tools(Runtime::Claude, &input.agent.tools)?;
@@ -106,7 +101,7 @@ fn hooks() -> Value {
 
 /// The plugins that were put in place.
 pub(super) fn plugins(stage: &Stage) -> Result<Vec<String>, RuntimeError> {
-    let place = fixed(stage).join("plugins");
+    let place = Claude::fixed(stage).join("plugins");
     let io = |source| RuntimeError::Io { doing: format!("read `{}`", place.display()), source };
     let mut names = Vec::new();
     for entry in fs::read_dir(&place).map_err(io)? {

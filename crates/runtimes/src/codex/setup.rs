@@ -1,13 +1,13 @@
 //! What Codex finds when it starts.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use fullsend_guard::hook::Runtime;
 use fullsend_sandbox::FilesystemMount;
 
-use super::CONFIG;
-use crate::layout::{HOOK_CONFIG, PROGRAM, Stage};
+use super::{CONFIG, Codex};
+use crate::foreign::Foreign as _;
+use crate::layout::{HOOK_CONFIG, PROGRAM};
 use crate::prompt;
 use crate::runtime::{Bootstrap, Equipment, RuntimeError};
 use crate::tools;
@@ -43,11 +43,6 @@ const OFF: &[&str] = &[
     "unified_exec",
 ];
 
-/// The host's side of what is read-only.
-pub(super) fn fixed(stage: &Stage) -> PathBuf {
-    stage.root().join("codex")
-}
-
 /// Puts everything in its place, but for the program and the way to the model.
 pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
     let runtime = Runtime::Codex;
@@ -67,7 +62,7 @@ pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError
     if !input.wanted.repository_config.is_empty() {
         return refuse("cannot take parts of the repository's configuration; remove what allows it");
     }
-    let (fixed, config) = (fixed(input.stage), input.stage.config());
+    let (fixed, config) = (Codex::fixed(input.stage), input.stage.config());
     let skills = fixed.join("skills");
     tree::make(&skills)?;
     tree::make(&config.join("skills"))?;

@@ -1,13 +1,12 @@
 //! What opencode finds when it starts.
 
-use std::path::PathBuf;
-
 use fullsend_guard::hook::Runtime;
 use fullsend_sandbox::FilesystemMount;
 use serde_json::{Map, Value, json};
 
-use super::CONFIG;
-use crate::layout::{HOOK_CONFIG, PROGRAM, Stage};
+use super::{CONFIG, OpenCode};
+use crate::foreign::Foreign as _;
+use crate::layout::{HOOK_CONFIG, PROGRAM};
 use crate::runtime::{Bootstrap, Equipment, RuntimeError, Wanted};
 use crate::tools;
 use crate::tree;
@@ -49,11 +48,6 @@ fn refuse(problem: &str) -> RuntimeError {
     RuntimeError::Unsupported { runtime: Runtime::OpenCode.as_str(), problem: problem.to_owned() }
 }
 
-/// The host's side of what is read-only.
-pub(super) fn fixed(stage: &Stage) -> PathBuf {
-    stage.root().join("opencode")
-}
-
 /// Puts everything in its place, but for the program and the way to the model.
 pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
     let name = tree::agent_name(Runtime::OpenCode, &input.agent.name)?;
@@ -69,7 +63,7 @@ pub(super) fn bootstrap(input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError
     if !input.wanted.repository_config.is_empty() {
         return Err(refuse("cannot take parts of the repository's configuration; remove what allows it"));
     }
-    let (fixed, config) = (fixed(input.stage), input.stage.config());
+    let (fixed, config) = (OpenCode::fixed(input.stage), input.stage.config());
     for point in MOUNT_POINTS {
         tree::make(&fixed.join(point))?;
         tree::make(&config.join(point))?;

@@ -5,37 +5,24 @@ use std::time::Duration;
 
 use fullsend_guard::hook::Runtime;
 use fullsend_runtimes::{Claude, Wanted, cancellation};
-use fullsend_testkit::gateway::Dialect;
-use fullsend_testkit::test_name;
+use fullsend_testkit::{programs, test_name};
 use serde_json::json;
 
-use crate::support::scenario::{self, told};
+use crate::support::scenario;
 use crate::support::scene::{self, Kind, Plan};
 
 const CLAUDE: Kind = Kind {
     runtime: Runtime::Claude,
-    dialect: Dialect::Messages,
-    header: ("x-api-key", ""),
-    base: "",
+    program: programs::CLAUDE,
     model: None,
     make: |path, model| Ok(Box::new(Claude::new(path, model)?)),
-    shell: |command| ("Bash".to_owned(), json!({ "command": command, "description": "x" })),
 };
 
 #[test]
 fn the_hooks_hold_in_a_hostile_repository() {
-    scene::with(test_name!(), &CLAUDE, scenario::plan, async |scene| {
-        let trial = scene.run_to_end().await;
-        scenario::check(scene, &trial, &[]);
-        scenario::check_configuration(scene, &trial);
-        scenario::check_key(&CLAUDE, &trial);
-        let (calls, results, failed) = told(&trial);
-        assert_eq!((calls, results, failed), (8, 8, 2), "{:#?}", trial.events);
-        assert_eq!(scene.asked(), 14, "six calls before and after, two of which only before");
-    });
+    scenario::hooks_hold(test_name!(), &CLAUDE, Some((8, 8, 2)));
 }
 
-/// Ways to the same file that are not an ordinary command.
 #[test]
 fn no_way_to_output_goes_past_the_hook() {
     let calls = vec![
@@ -51,33 +38,14 @@ fn no_way_to_output_goes_past_the_hook() {
         ("Bash".to_owned(), json!({"command": "cat secret.txt; exit 3"})),
         ("Bash".to_owned(), json!({"command": "echo harmless; exit 3"})),
     ];
-    let plan = |kind: &Kind| Plan { calls, ..scenario::plan(kind) };
-    scene::with(test_name!(), &CLAUDE, plan, async |scene| {
-        let trial = scene.run_to_end().await;
-        assert_eq!(trial.ended.error, None, "{}", trial.stream);
-        assert_eq!(trial.results.len(), 7, "{:#?}", trial.results);
-        assert!(
-            trial.results[0].contains("before") && trial.results[6].contains("harmless"),
-            "{:#?}",
-            trial.results
-        );
-        // Neither as a result nor beside one.
-        for request in &trial.requests {
-            assert!(
-                !String::from_utf8_lossy(&request.body).contains(scenario::TOKEN),
-                "{:#?}",
-                trial.results
-            );
-        }
-        assert!(fs::read_to_string(&scene.log).unwrap().contains("secret_redactor"));
-    });
+    scenario::no_way_past_the_hook(test_name!(), &CLAUDE, calls);
 }
 
 #[test]
 fn the_next_iteration_starts_from_what_the_run_gave_it() {
     let leave = r#"cd /sandbox/claude-config && echo '{"disableAllHooks":true}' > remote-settings.json && echo LEFT-BEHIND > CLAUDE.md &&
         mkdir -p commands rules && echo LEFT-BEHIND > rules/x.md && ln -s / out && echo left"#;
-    let calls = vec![(CLAUDE.shell)(leave), (CLAUDE.shell)("cat secret.txt")];
+    let calls = vec![CLAUDE.shell(leave), CLAUDE.shell("cat secret.txt")];
     let plan = |kind: &Kind| Plan {
         calls,
         feedback: Some("FEEDBACK-OF-THE-RUN".to_owned()),
@@ -96,7 +64,7 @@ fn the_next_iteration_starts_from_what_the_run_gave_it() {
         assert_eq!(second.ended.error, None, "{}", second.stream);
         let asked: String =
             second.requests[before..].iter().map(|request| String::from_utf8_lossy(&request.body)).collect();
-        assert!(asked.contains("FEEDBACK-OF-THE-RUN") && !asked.contains(scenario::TOKEN));
+        assert!(asked.contains("FEEDBACK-OF-THE-RUN") && !asked.contains(programs::TOKEN));
         let start = second.requests[before].json().to_string();
         assert!(!start.contains("LEFT-BEHIND"), "{start}");
     });
@@ -104,7 +72,7 @@ fn the_next_iteration_starts_from_what_the_run_gave_it() {
 
 #[test]
 fn a_run_ends_when_its_time_is_over_and_when_it_is_told_to() {
-    let plan = |kind: &Kind| Plan { calls: vec![(kind.shell)("sleep 1000")], ..scenario::plan(kind) };
+    let plan = |kind: &Kind| Plan { calls: vec![kind.shell("sleep 1000")], ..scenario::plan(kind) };
     scene::with(test_name!(), &CLAUDE, plan, async |scene| {
         let (canceller, cancel) = cancellation();
         let late = scene.run(Duration::from_secs(5), cancel.clone()).await;
@@ -126,7 +94,7 @@ fn a_run_ends_when_its_time_is_over_and_when_it_is_told_to() {
 #[test]
 fn configuration_of_the_repository_works_when_it_is_allowed_by_name() {
     let plan = |kind: &Kind| Plan {
-        calls: vec![(kind.shell)("echo x")],
+        calls: vec![kind.shell("echo x")],
         wanted: Wanted { repository_config: vec![".mcp.json".to_owned()], ..Wanted::default() },
         ..scenario::plan(kind)
     };

@@ -3,11 +3,11 @@
 
 use fullsend_runtimes::{AgentText, RuntimeEvent, Wanted};
 use fullsend_testkit::gateway::Dialect;
+use fullsend_testkit::programs::{KEY, TOKEN, hunt};
+use serde_json::Value;
 
-use crate::support::scene::{CANARY, KEY, Kind, Plan, Scene, Trial};
+use crate::support::scene::{self, CANARY, Kind, Plan, Scene, Trial};
 
-/// A credential that no file of a repository should have.
-pub(crate) const TOKEN: &str = "ghp_1a2B3c4D5e6F7g8H9i0J1k2L3m4N5o6P7q8R";
 /// Words with characters between them that nobody sees.
 const HIDDEN: &str = "ig\u{200b}nore \u{e0041}\u{e0042}all";
 
@@ -74,22 +74,8 @@ done
 [ $t -ge 6 ] || n="only $t were there"
 echo "changed: $n""#;
 
-/// Looks for the key wherever a process can look. In a script, because the hook denies a command that does it.
-fn hunt() -> String {
-    let [first, second] = KEY;
-    // What processes were started with is read before any of them is started with the key, to search for it.
-    format!(
-        "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null > /dev/shm/seen\n\
-         k={first}; k=$k{second}\n\
-         n=$(grep -acF -- \"$k\" /dev/shm/seen)\n\
-         m=$(grep -rlsF -- \"$k\" /sandbox/workspace /sandbox/*-config /sandbox/hooks /home /tmp /etc 2>/dev/null | wc -l)\n\
-         grep -qa HOME= /dev/shm/seen || n=\"nothing could be read\"\n\
-         echo \"found: $((n+m))\"\n"
-    )
-}
-
 /// A repository that tries to configure whatever runs in it.
-pub(crate) fn hostile_repository() -> Vec<(&'static str, String)> {
+fn hostile_repository() -> Vec<(&'static str, String)> {
     let mark = |what: &str| format!("touch /sandbox/workspace/repo-{what}-ran");
     let claude = serde_json::json!({
         "hooks": {
@@ -142,7 +128,7 @@ pub(crate) fn hostile_repository() -> Vec<(&'static str, String)> {
 }
 
 /// An agent with instructions that can be told from others.
-pub(crate) fn agent() -> AgentText {
+fn agent() -> AgentText {
     let instructions = "INSTRUCTIONS-OF-THE-AGENT".to_owned();
     AgentText {
         name: "reviewer".to_owned(),
@@ -155,7 +141,7 @@ pub(crate) fn agent() -> AgentText {
 /// All calls of the table, in a hostile repository.
 pub(crate) fn plan(kind: &Kind) -> Plan {
     Plan {
-        calls: rows().iter().map(|row| (kind.shell)(&row.command)).collect(),
+        calls: rows().iter().map(|row| kind.shell(&row.command)).collect(),
         wanted: Wanted { model: kind.model.map(str::to_owned), ..Wanted::default() },
         agent: agent(),
         files: hostile_repository(),
@@ -163,8 +149,41 @@ pub(crate) fn plan(kind: &Kind) -> Plan {
     }
 }
 
-/// Whether everything was as the table says; `except` names rows that this runtime is known not to satisfy.
-pub(crate) fn check(scene: &Scene, trial: &Trial, except: &[&str]) {
+/// What every runtime has to stand: each row of the table, in a repository that tries to configure it. `told` is how many
+/// calls its stream tells of, how many results, and how many of those as failed, if that is known.
+pub(crate) fn hooks_hold(test: &str, kind: &Kind, told: Option<(usize, usize, usize)>) {
+    scene::with(test, kind, plan, async |scene| {
+        let trial = scene.run_to_end().await;
+        check(scene, &trial);
+        check_configuration(scene, &trial);
+        check_key(kind, &trial);
+        if let Some(expected) = told {
+            assert_eq!(counted(&trial), expected, "{:#?}", trial.events);
+        }
+        assert_eq!(scene.asked(), 14, "six calls before and after, two of which only before");
+    });
+}
+
+/// Ways to a file with a credential that are not an ordinary command. The first call shows what is around it, the last shows
+/// something harmless, and no request to the model has it, neither as a result nor beside one.
+pub(crate) fn no_way_past_the_hook(test: &str, kind: &Kind, calls: Vec<(String, Value)>) {
+    let count = calls.len();
+    let plan = |kind: &Kind| Plan { calls, ..plan(kind) };
+    scene::with(test, kind, plan, async |scene| {
+        let trial = scene.run_to_end().await;
+        assert_eq!(trial.ended.error, None, "{}", trial.stream);
+        let results = &trial.results;
+        assert_eq!(results.len(), count, "{results:#?}");
+        assert!(results[0].contains("before") && results[count - 1].contains("harmless"), "{results:#?}");
+        for request in &trial.requests {
+            assert!(!String::from_utf8_lossy(&request.body).contains(TOKEN), "{results:#?}");
+        }
+        assert!(std::fs::read_to_string(&scene.log).unwrap().contains("secret_redactor"));
+    });
+}
+
+/// Whether everything was as the table says.
+fn check(scene: &Scene, trial: &Trial) {
     let rows = rows();
     assert_eq!(trial.ended.error, None, "{}", trial.stream);
     assert_eq!(trial.results.len(), rows.len(), "{:#?}\n{}", trial.results, trial.stream);
@@ -175,13 +194,13 @@ pub(crate) fn check(scene: &Scene, trial: &Trial, except: &[&str]) {
                 Expect::Has(text) => result.contains(text),
                 Expect::Lacks(text) => !result.contains(text),
             };
-            assert_eq!(holds, !except.contains(&row.name), "{}: {result}", row.name);
+            assert!(holds, "{}: {result}", row.name);
         }
     }
 }
 
 /// Whether of the repository's own configuration nothing took effect, and of the harness everything.
-pub(crate) fn check_configuration(scene: &Scene, trial: &Trial) {
+fn check_configuration(scene: &Scene, trial: &Trial) {
     let left = std::fs::read_dir(scene.place.stage.workspace()).unwrap();
     let names: Vec<String> = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert!(!names.iter().any(|name| name.starts_with("repo-")), "{names:?}");
@@ -195,13 +214,12 @@ pub(crate) fn check_configuration(scene: &Scene, trial: &Trial) {
 }
 
 /// Whether the model's service got the key on every request, and never from the sandbox.
-pub(crate) fn check_key(kind: &Kind, trial: &Trial) {
-    let (header, prefix) = kind.header;
-    let expected = format!("{prefix}{}", KEY.concat());
+fn check_key(kind: &Kind, trial: &Trial) {
+    let expected = kind.program.authorization();
     assert!(!trial.requests.is_empty());
     for request in &trial.requests {
-        assert_eq!(request.header(header), Some(expected.as_str()), "{request:?}");
-        let wanted = match kind.dialect {
+        assert_eq!(request.header(kind.program.header.0), Some(expected.as_str()), "{request:?}");
+        let wanted = match kind.program.dialect {
             Dialect::Messages => "/messages",
             Dialect::Responses => "/responses",
             Dialect::Chat => "/chat/completions",
@@ -212,7 +230,7 @@ pub(crate) fn check_key(kind: &Kind, trial: &Trial) {
 }
 
 /// The tool calls that were told, with how they ended.
-pub(crate) fn told(trial: &Trial) -> (usize, usize, usize) {
+fn counted(trial: &Trial) -> (usize, usize, usize) {
     let calls = trial.events.iter().filter(|event| matches!(event, RuntimeEvent::ToolUse { .. })).count();
     let results =
         trial.events.iter().filter(|event| matches!(event, RuntimeEvent::ToolResult { .. })).count();

@@ -16,6 +16,7 @@ use fullsend_runtimes::{
 use fullsend_sandbox::{FilesystemMount, LocalBackend, LocalConfig, SandboxBackend, SandboxSpec, Secret};
 use fullsend_testkit::declare_skip;
 use fullsend_testkit::gateway::{Dialect, GatewayRequest, ModelScript, ScriptedGateway};
+use fullsend_testkit::programs::Program;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -27,23 +28,22 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// Makes a runtime from its program and the way to its model.
 pub(crate) type Make = fn(&Path, ModelService) -> Result<Box<dyn AgentRuntime>, RuntimeError>;
 
-/// How to speak to a runtime.
+/// A runtime under test.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kind {
     pub(crate) runtime: Runtime,
-    pub(crate) dialect: Dialect,
-    /// The header with the key, and what precedes the key in it.
-    pub(crate) header: (&'static str, &'static str),
-    /// The path below the gateway's address that the runtime's requests start from.
-    pub(crate) base: &'static str,
+    pub(crate) program: Program,
     /// The model, for programs that behave differently with different ones.
     pub(crate) model: Option<&'static str>,
     pub(crate) make: Make,
-    pub(crate) shell: fn(&str) -> (String, Value),
 }
 
-/// The key, in parts, so that a search for it does not find the search.
-pub(crate) const KEY: [&str; 2] = ["the-real", "-key-0aF3x9Zq71"];
+impl Kind {
+    /// A call of its shell.
+    pub(crate) fn shell(&self, command: &str) -> (String, Value) {
+        (self.program.shell)(command)
+    }
+}
 
 /// What a test gives an agent.
 #[derive(Debug, Default)]
@@ -88,14 +88,16 @@ pub(crate) fn with(
     plan: impl FnOnce(&Kind) -> Plan,
     body: impl AsyncFnOnce(&Scene),
 ) {
-    let name = kind.runtime.as_str();
-    let tools = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.tools/npm");
-    let program = PathBuf::from(format!("{tools}/{name}/node_modules/.bin/{name}"));
+    let program = match kind.program.find() {
+        Ok(program) => program,
+        Err(why) => return declare_skip(test, &why),
+    };
     let hook = std::env::current_exe().unwrap().ancestors().nth(2).unwrap().join("fullsend");
-    for (needed, help) in [(&program, "cargo xtask setup"), (&hook, "cargo build -p fullsend")] {
-        if !needed.exists() {
-            return declare_skip(test, &format!("`{}` is not there; `{help}` makes it", needed.display()));
-        }
+    if !hook.exists() {
+        return declare_skip(
+            test,
+            &format!("`{}` is not there; `cargo build -p fullsend` makes it", hook.display()),
+        );
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
@@ -121,11 +123,10 @@ impl Scene {
         backend: Arc<dyn SandboxBackend>,
         root: TempDir,
     ) -> Self {
-        let gateway = ScriptedGateway::start(ModelScript::new(kind.dialect, plan.calls.clone()));
-        let (header, prefix) = kind.header;
+        let gateway = ScriptedGateway::start(ModelScript::new(kind.program.dialect, plan.calls.clone()));
         let model = ModelService {
-            upstream: format!("{}{}", gateway.url(), kind.base),
-            headers: vec![(header.to_owned(), Secret::new(format!("{prefix}{}", KEY.concat())))],
+            upstream: format!("{}{}", gateway.url(), kind.program.base),
+            headers: vec![(kind.program.header.0.to_owned(), Secret::new(kind.program.authorization()))],
         };
         let runtime = (kind.make)(program, model).unwrap();
         let stage = Stage::create(&root.path().join("stage"), "repo").unwrap();
@@ -166,7 +167,7 @@ impl Scene {
             records: root.path().join("records"),
             fetcher: None,
         };
-        Self { runtime, place, gateway, log: log_path, plan, dialect: kind.dialect, service, root }
+        Self { runtime, place, gateway, log: log_path, plan, dialect: kind.program.dialect, service, root }
     }
 
     /// One iteration.
