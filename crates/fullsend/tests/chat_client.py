@@ -311,7 +311,7 @@ def replay(client):
             for line in client.written[first : first + len(page["events"])]:
                 assert line in client.answer_line, f"not given again as it was written: {line}"
             listed += page["events"]
-            if not page["events"]:
+            if not page.get("more"):
                 break
         equal(listed, client.events[after:])
 
