@@ -1,5 +1,7 @@
 //! A turn that is under way in this process: what it says, how it is ended, and what is left behind.
 
+mod questions;
+
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,8 +10,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::books::Books;
 use crate::protocol::{
-    ApprovalRequest, ChatError, ChatEvent, Decision, ErrorCode, SessionState, SessionStatus, TurnState,
-    TurnStatus,
+    ChatError, ChatEvent, Decision, ErrorCode, SessionState, SessionStatus, TurnState, TurnStatus,
 };
 use crate::store::{Change, Expect, StoreError, TurnChange};
 use crate::turn::TurnEnd;
@@ -126,60 +127,6 @@ impl Live {
         }
     }
 
-    /// Asks a person. Nobody to ask is a no.
-    pub(crate) async fn ask(&self, books: &Books, approval: ApprovalRequest) -> Decision {
-        let (sender, receiver) = oneshot::channel();
-        let approval_id = approval.approval_id.clone();
-        {
-            let mut state = self.lock();
-            let event = ChatEvent::ApprovalRequested { approval };
-            if self.tell_locked(&mut state, books, &event).is_err() {
-                return Decision::Deny;
-            }
-            state.questions.insert(approval_id.clone(), sender);
-            if state.alone {
-                self.resolve_locked(&mut state, books, &approval_id, Decision::Deny, "expired");
-            }
-        }
-        receiver.await.unwrap_or(Decision::Deny)
-    }
-
-    /// Answers a question; false where there is none of this name.
-    pub(crate) fn resolve(
-        &self,
-        books: &Books,
-        approval_id: &str,
-        decision: Decision,
-    ) -> Result<bool, StoreError> {
-        let mut state = self.lock();
-        if state.phase != Phase::Running || !state.questions.contains_key(approval_id) {
-            return Ok(false);
-        }
-        let event = resolved(approval_id, decision, "client");
-        books.commit(self.change(&event))?;
-        if let Some(sender) = state.questions.remove(approval_id) {
-            let _nobody_waits = sender.send(decision);
-        }
-        Ok(true)
-    }
-
-    fn resolve_locked(&self, state: &mut State, books: &Books, id: &str, decision: Decision, by: &str) {
-        let told = self.tell_locked(state, books, &resolved(id, decision, by));
-        if let (Some(sender), Ok(())) = (state.questions.remove(id), told) {
-            let _nobody_waits = sender.send(decision);
-        }
-    }
-
-    /// Nobody answers questions any more: those that wait are answered with no, and so are those to come.
-    pub(crate) fn leave_alone(&self, books: &Books) {
-        let mut state = self.lock();
-        state.alone = true;
-        let waiting: Vec<String> = state.questions.keys().cloned().collect();
-        for id in waiting {
-            self.resolve_locked(&mut state, books, &id, Decision::Deny, "expired");
-        }
-    }
-
     /// Ends the turn: whoever makes it is told to stop, and nothing more is told of it but that it has ended.
     pub(crate) fn cancel(&self, books: &Books, reason: &str) -> Result<Option<SessionStatus>, StoreError> {
         let mut state = self.lock();
@@ -187,10 +134,7 @@ impl Live {
             return Ok(None);
         }
         if state.phase == Phase::Running {
-            let waiting: Vec<String> = state.questions.keys().cloned().collect();
-            for id in waiting {
-                self.resolve_locked(&mut state, books, &id, Decision::Deny, "canceled");
-            }
+            self.refuse_all(&mut state, books, "canceled");
         }
         let mut session = state.session.clone();
         let now = books.now();
@@ -345,10 +289,6 @@ impl Live {
             let _gone = cancelled.wait_for(|cancelled| *cancelled).await;
         }
     }
-}
-
-fn resolved(approval_id: &str, decision: Decision, by: &str) -> ChatEvent {
-    ChatEvent::ApprovalResolved { approval_id: approval_id.to_owned(), decision, by: by.to_owned() }
 }
 
 /// Why a turn could not go on.

@@ -207,7 +207,7 @@ fn a_service_that_cannot_start_says_so_to_people_only() {
     let stdio = ["chat", "--stdio", "--replay", "../model.yaml"];
     let table: [(&[&str], i32, &str); 6] = [
         (&["--chat-session-db", "nowhere/chat.db"], 1, "nowhere/chat.db"),
-        (&["--chat-max-in-memory-events", "-1"], 2, "--chat-max-in-memory-events"),
+        (&["--chat-max-in-memory-events", "many"], 2, "--chat-max-in-memory-events"),
         (&["--unheard-of"], 2, "--unheard-of"),
         (&["--cwd", "."], 2, "workspace.cwd"),
         (&["--workspace", "nowhere"], 1, "nowhere"),
