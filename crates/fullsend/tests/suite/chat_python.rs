@@ -14,7 +14,7 @@ const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/chat-proto
 #[test]
 fn a_client_written_from_the_schema_alone_drives_a_whole_session() {
     if Command::new("python3").arg("--version").output().is_err() {
-        declare_skip(&test_name!(), "there is no python3");
+        declare_skip(test_name!(), "there is no python3");
         return;
     }
     let place = AgentPlace::new(&script());
