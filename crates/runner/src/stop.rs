@@ -136,7 +136,6 @@ impl Stop {
             | Self::Failed { .. }
             | Self::TimedOut { .. }
             | Self::Cancelled { .. }
-            | Self::Mint(_)
             | Self::Runtime(_)
             | Self::Stage(_) => self.to_string(),
         }
