@@ -102,7 +102,7 @@ fn what_cannot_be_pruned_is_left_alone() {
         (&["--keep-events", "1"], "--chat-session-db"),
         (&["--chat-session-db", "chat.db"], "--older-than"),
         (&["--chat-session-db", "chat.db", "--older-than", "1 month"], "`30d`"),
-        (&["--chat-session-db", "chat.db", "--older-than", "-1d"], "`30d`"),
+        (&["--chat-session-db", "chat.db", "--older-than=-1d"], "`30d`"),
     ];
     for (arguments, expected) in cases {
         let refused = place.run(&[&["chat", "prune"], arguments].concat());
