@@ -242,16 +242,21 @@ fn spliced(request_id: Option<&str>, result: &str) -> String {
 
 /// An error of the store as a client is told.
 fn told(error: StoreError) -> ChatError {
-    let code = match &error {
-        StoreError::SessionExists { .. } => ErrorCode::SessionExists,
-        StoreError::SessionNotFound { .. } => ErrorCode::SessionNotFound,
-        StoreError::SessionClosed { .. } => ErrorCode::SessionClosed,
-        StoreError::TurnExists { .. } => ErrorCode::TurnExists,
-        StoreError::TurnRunning { turn_id, .. } => {
-            let told = ChatError::new(ErrorCode::TurnAlreadyRunning, error.to_string());
-            return told.retryable().with("turnId", turn_id.as_str());
-        }
-        _ => ErrorCode::InternalError,
+    if let StoreError::TurnRunning { turn_id, .. } = &error {
+        let told = ChatError::new(ErrorCode::TurnAlreadyRunning, error.to_string());
+        return told.retryable().with("turnId", turn_id.as_str());
+    }
+    let code = if matches!(error, StoreError::SessionExists { .. }) {
+        ErrorCode::SessionExists
+    } else if matches!(error, StoreError::SessionNotFound { .. }) {
+        ErrorCode::SessionNotFound
+    } else if matches!(error, StoreError::SessionClosed { .. }) {
+        ErrorCode::SessionClosed
+    } else if matches!(error, StoreError::TurnExists { .. }) {
+        ErrorCode::TurnExists
+    } else {
+        // Whatever it is, it is ours.
+        ErrorCode::InternalError
     };
     ChatError::new(code, error.to_string())
 }

@@ -104,7 +104,7 @@ async fn answer_all(service: &Service, reader: impl AsyncRead + Unpin) -> Result
     let mut lines = Lines::new(reader);
     while let Some(line) = lines.next().await.map_err(TransportError::Read)? {
         let answer = match line {
-            Line::Whole(line) if line.is_empty() => continue,
+            Line::Whole([]) => continue,
             Line::Whole(line) => service.handle(line).await,
             Line::TooLong => Service::refuse(&format!(
                 "a request is longer than {} bytes, and was not read",

@@ -18,8 +18,11 @@ mod suite {
     mod chat_crashes;
     mod chat_crowd;
     mod chat_example;
+    mod chat_place;
     mod chat_process;
     mod chat_python;
+    mod chat_sessions;
+    mod chat_stdio;
     mod chat_store;
     mod chat_terminal;
     mod definitions;

@@ -82,9 +82,11 @@ impl Service {
             turn: None,
             expect: Expect::NotElsewhere,
         };
-        self.books.commit(change).map_err(|error| match error {
-            StoreError::TurnRunning { turn_id, .. } => elsewhere(id, &turn_id),
-            other => told(other),
+        self.books.commit(change).map_err(|error| {
+            if let StoreError::TurnRunning { turn_id, .. } = &error {
+                return elsewhere(id, turn_id);
+            }
+            told(error)
         })?;
         self.take_back(id);
         Ok(session)

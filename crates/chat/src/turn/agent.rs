@@ -125,13 +125,13 @@ async fn run(kit: Arc<SessionKit>, order: TurnOrder, desk: TurnDesk) -> Result<T
             format!("the turn could not be made: {error}"),
         ))
     })??;
-    let Made { prepared, before, limits, denied } = made;
+    let Made { prepared, before, limits, calls } = made;
     desk.run_began(prepared.store().run_id().as_str());
     let stop = async move {
         desk_there.cancelled().await;
         INTERRUPT
     };
-    let mut teller = Teller::new(desk, denied);
+    let mut teller = Teller::new(desk, calls);
     let mut watch = |event: fullsend_agent::event::Event<'_>| teller.tell(&event);
     let finished = prepared.run(stop, &mut watch).await;
     Ok(ending::of(finished, &before, &limits))

@@ -1,28 +1,50 @@
 //! Asks persons about calls.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use fullsend_agent::Pending;
 use fullsend_agent::hooks::{After, Before, CallHooks, HookedCall};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::desk::{Question, TurnDesk};
 use crate::protocol::{ChatPolicy, Decision, ToolRef};
 
-/// What a person has said no to, by call.
+/// What is known about calls, by those who tell of them and those who ask about them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Denials(Arc<Mutex<BTreeMap<String, String>>>);
+pub(super) struct Calls(Arc<Mutex<Known>>);
 
-impl Denials {
-    fn add(&self, call_id: &str, reason: &str) {
-        let mut denied = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        denied.insert(call_id.to_owned(), reason.to_owned());
+#[derive(Debug, Default)]
+struct Known {
+    /// The call that began last, with what it is made with as the model wrote it.
+    latest: Option<(ToolRef, Map<String, Value>)>,
+    /// What a person has said no to, and in which words.
+    denied: BTreeMap<String, String>,
+}
+
+impl Calls {
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why a call was denied, if it was.
-    pub(super) fn take(&self, call_id: &str) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(call_id)
+    /// A call begins.
+    pub(super) fn began(&self, call: ToolRef, written: Map<String, Value>) {
+        self.lock().latest = Some((call, written));
+    }
+
+    /// Why a person has denied a call, if one has.
+    pub(super) fn denied(&self, call_id: &str) -> Option<String> {
+        self.lock().denied.remove(call_id)
+    }
+
+    fn deny(&self, call_id: &str, reason: &str) {
+        self.lock().denied.insert(call_id.to_owned(), reason.to_owned());
+    }
+
+    /// What a call is made with, as the model wrote it: what a handle stands for is nothing for a record of questions. Calls of
+    /// subagents are not known here; none of them bears the name of the call that started them.
+    fn written(&self, call: &ToolRef) -> Option<Map<String, Value>> {
+        self.lock().latest.as_ref().filter(|(latest, _)| latest == call).map(|(_, written)| written.clone())
     }
 }
 
@@ -32,24 +54,25 @@ pub(super) struct Asker {
     about: BTreeSet<String>,
     on_flow: bool,
     desk: TurnDesk,
-    denied: Denials,
+    calls: Calls,
     /// Calls that a person has allowed although the rules of flow deny them: nobody is asked twice about one call.
     allowed: Mutex<BTreeSet<String>>,
 }
 
 impl Asker {
-    pub(super) fn new(policy: &ChatPolicy, desk: TurnDesk, denied: Denials) -> Self {
+    pub(super) fn new(policy: &ChatPolicy, desk: TurnDesk, calls: Calls) -> Self {
         let about = policy.approval_tool_ids.clone();
-        Self { about, on_flow: policy.ask_on_flow_denial, desk, denied, allowed: Mutex::default() }
+        Self { about, on_flow: policy.ask_on_flow_denial, desk, calls, allowed: Mutex::default() }
     }
 
     async fn ask(&self, call: HookedCall<'_>, reason: &str, no: &str) -> Before {
         let tool = ToolRef { tool_call_id: call.call_id.to_owned(), tool_id: call.tool.to_owned() };
-        let question = Question { tool, input: call.input.clone(), reason: reason.to_owned() };
+        let input = self.calls.written(&tool).unwrap_or_else(|| call.input.clone());
+        let question = Question { tool, input, reason: reason.to_owned() };
         match self.desk.ask(question).await {
             Decision::Allow => Before::Allowed,
             Decision::Deny => {
-                self.denied.add(call.call_id, no);
+                self.calls.deny(call.call_id, no);
                 Before::Denied { reason: no.to_owned() }
             }
         }

@@ -42,34 +42,41 @@ pub(super) fn of(finished: Result<Finished, SceneError>, before: &Usage, limits:
 
 /// Why the record of a session cannot be gone on with.
 pub(super) fn without_record(error: StoreError) -> Result<Option<(RunStore, Recorded)>, TurnEnd> {
-    match error {
-        // Its process died before anything happened.
-        StoreError::NeverBegan { .. } => Ok(None),
-        gone @ (StoreError::NoRun { .. }
-        | StoreError::NotPlain { .. }
-        | StoreError::Damaged { .. }
-        | StoreError::UnknownLabel(_)) => {
-            let message = format!("the record of the session cannot be used: {gone}");
-            Err(TurnEnd::Broken(ChatError::new(ErrorCode::SessionUnusable, message)))
-        }
-        other => {
-            let message = format!("the record of the session cannot be used now: {other}");
-            Err(TurnEnd::Failed(ChatError::new(ErrorCode::SessionUnusable, message)))
-        }
+    // Its process died before anything happened.
+    if let StoreError::NeverBegan { .. } = error {
+        return Ok(None);
     }
+    let gone = matches!(
+        error,
+        StoreError::NoRun { .. }
+            | StoreError::NotPlain { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::UnknownLabel(_)
+    );
+    let now = if gone { "" } else { " now" };
+    let message = format!("the record of the session cannot be used{now}: {error}");
+    let told = ChatError::new(ErrorCode::SessionUnusable, message);
+    Err(if gone { TurnEnd::Broken(told) } else { TurnEnd::Failed(told) })
 }
 
 /// Why a run could not begin or go on.
 pub(super) fn unmade(error: SceneError) -> TurnEnd {
-    let code = match &error {
-        SceneError::Run(run) => return TurnEnd::Failed(stopped_by(run)),
+    if let SceneError::Run(run) = &error {
+        return TurnEnd::Failed(stopped_by(run));
+    }
+    let code = if matches!(
+        error,
         SceneError::UnnamedPicture
-        | SceneError::PicturePath { .. }
-        | SceneError::PictureFile { .. }
-        | SceneError::NoPicture(_) => ErrorCode::InvalidRequest,
+            | SceneError::PicturePath { .. }
+            | SceneError::PictureFile { .. }
+            | SceneError::NoPicture(_)
+    ) {
+        ErrorCode::InvalidRequest
+    } else if matches!(error, SceneError::Widened(_)) {
         // It is not what it was when it began: it can go on when it is that again.
-        SceneError::Widened(_) => ErrorCode::SessionUnusable,
-        _ => ErrorCode::InternalError,
+        ErrorCode::SessionUnusable
+    } else {
+        ErrorCode::InternalError
     };
     let mut message = in_full(&error);
     if let Some(help) = error.help() {
@@ -79,22 +86,18 @@ pub(super) fn unmade(error: SceneError) -> TurnEnd {
 }
 
 fn stopped_by(error: &RunError) -> ChatError {
-    match error {
-        RunError::Model(model) => {
-            let told = ChatError::new(ErrorCode::ProviderUnavailable, model.to_string());
-            if may_pass(model) { told.retryable() } else { told }
-        }
-        _ => ChatError::new(ErrorCode::InternalError, in_full(error)),
-    }
+    let RunError::Model(model) = error else {
+        return ChatError::new(ErrorCode::InternalError, in_full(error));
+    };
+    let told = ChatError::new(ErrorCode::ProviderUnavailable, model.to_string());
+    if may_pass(model) { told.retryable() } else { told }
 }
 
 /// Whether waiting alone may help.
 fn may_pass(error: &ModelError) -> bool {
-    match error {
-        ModelError::Transport { .. } => true,
-        ModelError::Refused { status, .. } => matches!(status, 408 | 409 | 425 | 429 | 500..=599),
-        _ => false,
-    }
+    let refused = if let ModelError::Refused { status, .. } = error { Some(*status) } else { None };
+    matches!(error, ModelError::Transport { .. })
+        || matches!(refused, Some(408 | 409 | 425 | 429 | 500..=599))
 }
 
 /// An error with all of its causes.

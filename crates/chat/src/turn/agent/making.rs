@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::desk::TurnDesk;
 use super::super::{TurnEnd, TurnOrder};
-use super::asking::{Asker, Denials};
+use super::asking::{Asker, Calls};
 use super::{SessionKit, ending};
 use crate::protocol::{BrowserAccess, ChatError, ChatPolicy, ErrorCode, ToolMode, Workspace};
 use crate::service::{mode_of, slot_of};
@@ -31,14 +31,14 @@ pub(super) struct Made {
     pub(super) before: Usage,
     /// What the turn may use.
     pub(super) limits: Limits,
-    /// What persons have said no to.
-    pub(super) denied: Denials,
+    /// What those who tell of calls and those who ask about them share.
+    pub(super) calls: Calls,
 }
 
 /// Puts a turn together.
 pub(super) fn make(kit: &SessionKit, order: &TurnOrder, desk: &TurnDesk) -> Result<Made, TurnEnd> {
-    let denied = Denials::default();
-    let surroundings = surroundings(kit, &order.turn.policy, desk, &denied);
+    let calls = Calls::default();
+    let surroundings = surroundings(kit, &order.turn.policy, desk, &calls);
     let recorded = recorded(order)?;
     let wanted = wanted(kit, order, Whose::Turn).map_err(TurnEnd::Failed)?;
     let made = match recorded {
@@ -50,7 +50,7 @@ pub(super) fn make(kit: &SessionKit, order: &TurnOrder, desk: &TurnDesk) -> Resu
         None => (begin(kit, order, wanted, surroundings)?, Usage::default()),
     };
     let (prepared, before) = made;
-    Ok(Made { prepared, before, limits: kit.limits, denied })
+    Ok(Made { prepared, before, limits: kit.limits, calls })
 }
 
 /// The record of the session; none where it has none, or one in which nothing happened.
@@ -128,10 +128,10 @@ fn said(order: &TurnOrder) -> (String, Vec<PathBuf>) {
 }
 
 /// Who is asked about calls; nobody where no person is to be asked.
-fn surroundings(kit: &SessionKit, policy: &ChatPolicy, desk: &TurnDesk, denied: &Denials) -> Surroundings {
+fn surroundings(kit: &SessionKit, policy: &ChatPolicy, desk: &TurnDesk, calls: &Calls) -> Surroundings {
     let mut surroundings = kit.surroundings.clone();
     if !policy.approval_tool_ids.is_empty() || policy.ask_on_flow_denial {
-        surroundings.hooks = Some(Arc::new(Asker::new(policy, desk.clone(), denied.clone())));
+        surroundings.hooks = Some(Arc::new(Asker::new(policy, desk.clone(), calls.clone())));
     }
     surroundings
 }

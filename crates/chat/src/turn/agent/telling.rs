@@ -8,7 +8,7 @@ use fullsend_model::ToolCall;
 use serde_json::{Map, Value};
 
 use super::super::desk::TurnDesk;
-use super::asking::Denials;
+use super::asking::Calls;
 use crate::protocol::{ChatEvent, FileChange, SubagentRef, ToolRef, ToolStatus};
 
 /// The longest summary of a call.
@@ -24,13 +24,13 @@ pub(super) struct Teller {
     pieces: bool,
     /// Why calls were denied.
     denied: BTreeMap<String, String>,
-    /// What persons have said no to.
-    by_persons: Denials,
+    /// What is known about calls to whoever asks persons about them.
+    calls: Calls,
 }
 
 impl Teller {
-    pub(super) fn new(desk: TurnDesk, by_persons: Denials) -> Self {
-        Self { desk, begun: false, pieces: false, denied: BTreeMap::new(), by_persons }
+    pub(super) fn new(desk: TurnDesk, calls: Calls) -> Self {
+        Self { desk, begun: false, pieces: false, denied: BTreeMap::new(), calls }
     }
 
     /// Tells of something. Whether it could be told is nothing to the run: it is stopped where it cannot go on.
@@ -88,10 +88,11 @@ impl Teller {
         if call.name == subagent::NAME {
             self.say(&ChatEvent::SubagentStarted { subagent: subagent_of(call, &arguments) });
         }
+        self.calls.began(reference(call), arguments);
     }
 
     fn ended(&mut self, call: &ToolCall, shown: &Shown, done: bool, hidden: bool) {
-        let by_person = self.by_persons.take(&call.id);
+        let by_person = self.calls.denied(&call.id);
         let reason = self.denied.remove(&call.id).or(by_person).filter(|_| !done);
         let status = match (done, &reason) {
             (true, _) if hidden => ToolStatus::Denied,
