@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::error::{Fault, StoreError};
 use super::schema;
+use super::transaction::Transaction;
 
 /// How long a process waits for another one.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -107,9 +108,12 @@ fn prepare(path: &Path, place: &str) -> Result<Connection, Fault> {
 fn is_ours(connection: &Connection, place: &str) -> Result<bool, Fault> {
     let foreign =
         |what: &str| Err(StoreError::Foreign { place: place.to_owned(), what: what.to_owned() }.into());
+    // All three at one moment: another process may be making the tables right now.
+    let moment = Transaction::read(connection)?;
     let id: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let found = schema::version(connection)?;
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    moment.commit()?;
     match (id, found, tables) {
         (0, 0, 0) => Ok(false),
         (schema::APPLICATION_ID, found, _) if found > schema::newest() => {
