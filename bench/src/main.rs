@@ -70,8 +70,8 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark { name: "run", run: run::run },
     Benchmark { name: "turns", run: turns::run },
     Benchmark { name: "flow", run: flow::run },
-    Benchmark { name: "chat", run: chat::run },
     Benchmark { name: "protect", run: protect::run },
+    Benchmark { name: "chat", run: chat::run },
 ];
 
 fn main() -> Result<()> {

@@ -52,7 +52,7 @@ impl Took {
 /// Measures whole runs, the agent alone and the cheapest process in turn.
 pub(crate) fn run(setting: &Setting) -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/hello");
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/hello").canonicalize()?;
     let script = directory.path().join("same-calls.yaml");
     fs::write(&script, SAME_CALLS)?;
     let runs = setting.runs.min(MOST_RUNS);

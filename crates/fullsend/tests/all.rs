@@ -57,6 +57,7 @@ mod suite {
     mod remote;
     mod remote_bases;
     mod run_cancel;
+    mod run_docker;
     mod run_fetching;
     mod run_guarded;
     mod run_mint;

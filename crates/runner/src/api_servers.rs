@@ -126,15 +126,19 @@ impl ApiServers {
         self.running.iter().map(|server| server.endpoint.clone()).collect()
     }
 
-    /// Asks all servers to end, and ends those that do not, with everything they have started.
-    pub async fn stop(mut self) {
+    /// Asks all servers to end, and ends those that do not, with everything they have started; at once where somebody is in a
+    /// hurry.
+    pub async fn stop(mut self, cancel: &Cancel) {
         for server in &self.running {
             server.signal(Signal::TERM);
         }
         let deadline = Instant::now() + STOP_PATIENCE;
         for server in &mut self.running {
             let left = deadline.saturating_duration_since(Instant::now());
-            let _late = timeout(left, server.child.wait()).await;
+            tokio::select! {
+                _late = timeout(left, server.child.wait()) => {}
+                () = cancel.hurried() => return,
+            }
         }
     }
 }

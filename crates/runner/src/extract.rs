@@ -22,11 +22,14 @@ use rustix::fs::{Mode, OFlags};
 use thiserror::Error;
 
 pub use self::git::{GitConfig, harden_git};
-pub use self::patch::{Base, PatchError, changes};
+pub use self::patch::{Base, Compared, PatchError, changes};
 pub use self::single::transcripts;
 
 /// How many directories may lie in each other.
 const DEEPEST: usize = 128;
+
+/// How much of a file is copied before it is asked whether the run is to end.
+const PART: u64 = 8 << 20;
 
 /// The most warnings that are told one by one: a tree can have a million pipes.
 const MOST_WARNINGS: usize = 50;
@@ -71,6 +74,9 @@ pub enum ExtractError {
         /// Why.
         source: io::Error,
     },
+    /// The run is to end.
+    #[error("the run ended before everything was extracted")]
+    Over,
     /// More than the limits allow.
     #[error("cannot extract what the agent left: {0}; have the agent remove what is not part of its work")]
     TooMuch(String),
@@ -85,9 +91,17 @@ enum Kind {
     Repo,
 }
 
+/// Whether the run is to end; asked before every entry, and in large files now and then.
+pub type IsOver<'a> = &'a dyn Fn() -> bool;
+
 /// Copies every file below `from`, which is what the agent delivers, to `to`, which is made. An agent that removed the
 /// directory delivers nothing.
-pub fn output(from: &Path, to: &Path, limits: Limits) -> Result<Extracted, ExtractError> {
+pub fn output(
+    from: &Path,
+    to: &Path,
+    limits: Limits,
+    is_over: IsOver<'_>,
+) -> Result<Extracted, ExtractError> {
     match from.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let made = crate::durable::create_dir(to);
@@ -95,14 +109,20 @@ pub fn output(from: &Path, to: &Path, limits: Limits) -> Result<Extracted, Extra
             let warnings = vec!["the agent removed its output directory".to_owned()];
             Ok(Extracted { warnings, ..Extracted::default() })
         }
-        Ok(_) | Err(_) => copy(from, to, limits, Kind::Output),
+        Ok(_) | Err(_) => copy(from, to, limits, Kind::Output, is_over),
     }
 }
 
 /// Copies the agent's repository from `from` to `to`, which is made. Git's own settings are those of `config`: what the agent
 /// wrote into them could start programs as soon as git is run in the copy.
-pub fn repo(from: &Path, to: &Path, limits: Limits, config: &GitConfig) -> Result<Extracted, ExtractError> {
-    let extracted = copy(from, to, limits, Kind::Repo)?;
+pub fn repo(
+    from: &Path,
+    to: &Path,
+    limits: Limits,
+    config: &GitConfig,
+    is_over: IsOver<'_>,
+) -> Result<Extracted, ExtractError> {
+    let extracted = copy(from, to, limits, Kind::Repo, is_over)?;
     let git = to.join(".git");
     if git.is_dir() {
         let failed = |source| ExtractError::Io { path: PathBuf::from(".git"), source };
@@ -111,13 +131,19 @@ pub fn repo(from: &Path, to: &Path, limits: Limits, config: &GitConfig) -> Resul
     Ok(extracted)
 }
 
-fn copy(from: &Path, to: &Path, limits: Limits, kind: Kind) -> Result<Extracted, ExtractError> {
+fn copy(
+    from: &Path,
+    to: &Path,
+    limits: Limits,
+    kind: Kind,
+    is_over: IsOver<'_>,
+) -> Result<Extracted, ExtractError> {
     let at_root = |source| ExtractError::Io { path: PathBuf::new(), source };
     crate::durable::create_dir(to).map_err(at_root)?;
     let source = tree::open_root(from).map_err(at_root)?;
     let target = tree::open_root(to).map_err(at_root)?;
     let mut walk =
-        Walk { kind, limits, entries: 0, bytes: 0, links: Vec::new(), found: Extracted::default() };
+        Walk { kind, limits, is_over, entries: 0, bytes: 0, links: Vec::new(), found: Extracted::default() };
     let names = names(&source).map_err(at_root)?;
     let mut frames = vec![Frame { source, target, path: PathBuf::new(), names: names.into_iter() }];
     while let Some(frame) = frames.last_mut() {
@@ -133,6 +159,7 @@ fn copy(from: &Path, to: &Path, limits: Limits, kind: Kind) -> Result<Extracted,
             }
             Ok(Some(inner)) => frames.push(inner),
             Ok(None) => {}
+            Err(Stop::Over) => return Err(ExtractError::Over),
             Err(Stop::TooMuch(what)) => return Err(ExtractError::TooMuch(what)),
             Err(Stop::Io(source)) => return Err(ExtractError::Io { path, source }),
         }
@@ -152,10 +179,10 @@ struct Frame {
     names: std::vec::IntoIter<OsString>,
 }
 
-#[derive(Debug)]
-struct Walk {
+struct Walk<'a> {
     kind: Kind,
     limits: Limits,
+    is_over: IsOver<'a>,
     entries: u64,
     bytes: u64,
     /// Path and text of each, made when everything else is there.
@@ -164,6 +191,7 @@ struct Walk {
 }
 
 enum Stop {
+    Over,
     TooMuch(String),
     Io(io::Error),
 }
@@ -174,8 +202,11 @@ impl From<io::Error> for Stop {
     }
 }
 
-impl Walk {
+impl Walk<'_> {
     fn visit(&mut self, frame: &Frame, name: &OsString, path: &Path) -> Result<Option<Frame>, Stop> {
+        if (self.is_over)() {
+            return Err(Stop::Over);
+        }
         self.entries += 1;
         if self.entries > self.limits.entries {
             return Err(Stop::TooMuch(format!("more than {} files", self.limits.entries)));
@@ -234,12 +265,24 @@ impl Walk {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let target = rustix::fs::openat(&frame.target, name, flags, mode).map_err(io::Error::from)?;
         // It may grow while it is read.
-        let copied =
-            io::copy(&mut source.take(self.limits.file_bytes.saturating_add(1)), &mut File::from(target))?;
+        let mut source = source.take(self.limits.file_bytes.saturating_add(1));
+        let copied = self.bytes(&mut source, &mut File::from(target))?;
         self.room(path, copied)?;
         self.bytes = self.bytes.saturating_add(copied);
         self.found.files.push(path.to_path_buf());
         Ok(())
+    }
+
+    /// Copies a file in parts.
+    fn bytes(&self, source: &mut io::Take<File>, target: &mut File) -> Result<u64, Stop> {
+        let mut copied = 0;
+        loop {
+            match io::copy(&mut source.take(PART), target)? {
+                0 => return Ok(copied),
+                _ if (self.is_over)() => return Err(Stop::Over),
+                part => copied += part,
+            }
+        }
     }
 
     fn room(&self, path: &Path, length: u64) -> Result<(), Stop> {

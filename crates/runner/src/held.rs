@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_guard::{FindingsLog, Service};
+use fullsend_runtimes::Cancel;
 use fullsend_sandbox::{SandboxBackend, SandboxError, SandboxSession, SandboxSessionId};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -59,14 +60,18 @@ impl Held {
         }
     }
 
-    /// Gives everything back: what runs first, then what answers it, then the record, then the files.
-    pub(crate) async fn give_back(mut self) -> GivenBack {
+    /// Gives everything back: what runs first, then what answers it, then the record, then the files. Nothing is waited for
+    /// once somebody is in a hurry.
+    pub(crate) async fn give_back(mut self, cancel: &Cancel) -> GivenBack {
         let mut warnings = self.end_session().await;
         if let Some(fetching) = self.fetching.take() {
-            fetching.stop().await;
+            tokio::select! {
+                () = fetching.stop() => {}
+                () = cancel.hurried() => {}
+            }
         }
         if let Some(servers) = self.servers.take() {
-            servers.stop().await;
+            servers.stop(cancel).await;
         }
         if let Some(hooks) = self.hooks.take() {
             let counts = hooks.stop();

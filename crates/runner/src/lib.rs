@@ -70,5 +70,5 @@ pub use fetch_service::{
     RuntimeFetcherConfig, Told, request_skill,
 };
 pub use pipeline::{Finished, run};
-pub use request::{Backends, Connecting, Options, Request};
+pub use request::{BackendOrder, Backends, Connecting, Options, Request};
 pub use stop::Stop;

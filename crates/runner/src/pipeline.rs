@@ -74,7 +74,7 @@ pub async fn run(request: Request, resolver: Resolver, sink: Sink<'_>) -> Finish
     end_record(&teller, held, directory.as_deref()).await;
     let stop = ended.err();
     let (state, exit_code) = stop.as_ref().map_or((State::Success, 0), verdict);
-    let reason = stop.as_ref().map(|stop| teller.masked(stop.to_string()));
+    let reason = stop.as_ref().map(|stop| teller.masked(stop.reason()));
     let skipped =
         known.skipped.take().map(|(skipped, reason)| (skipped, reason.map(|reason| teller.masked(reason))));
     let finished =
@@ -122,11 +122,11 @@ async fn end_record(teller: &Teller<'_>, held: Held, directory: Option<&Path>) {
     teller.with_records(Records::use_reserve);
     let Some(directory) = directory else {
         // There is no record to be ended, and nothing has been begun without one.
-        held.give_back().await.warnings.into_iter().for_each(|warning| teller.warn(warning));
+        held.give_back(teller.cancel()).await.warnings.into_iter().for_each(|warning| teller.warn(warning));
         return;
     };
     teller.tell(Event::StepBegan { step: Step::Report, iteration: None });
-    let given_back = held.give_back().await;
+    let given_back = held.give_back(teller.cancel()).await;
     for warning in given_back.warnings {
         teller.warn(warning);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_guard::canary::CanaryToken;
-use fullsend_guard::hook::{self, AgentTools};
+use fullsend_guard::hook;
 use fullsend_harness::Library;
 use fullsend_harness::path::resolve;
 use fullsend_harness::schema::{
@@ -169,17 +169,9 @@ impl Plan {
         let tokens: Vec<CanaryToken> = token.iter().chain(environment.secrets()).cloned().collect();
         security.checks = security.checks.with_canaries(tokens.clone());
         let agent = agent_text(agent, &agent_file, &definition)?;
-        let agent_tools = if runtime.limits_tools() {
-            AgentTools::default()
-        } else {
-            AgentTools { allowed: agent.tools.clone(), denied: agent.disallowed_tools.clone() }
-        };
         let input = HookInput {
-            agent_tools,
-            other_names: runtime.id() != hook::Runtime::Claude,
-            tools: agent.tools.iter().map(|tool| tool_name(tool)).collect(),
-            tirith: None,
             tokens: tokens.iter().map(|token| token.reveal().to_owned()).collect(),
+            ..HookInput::of_agent(runtime.id(), &agent.tools, &agent.disallowed_tools)
         };
         let hooks = hook_checks(block, input).map_err(refused)?;
         let validation = harness.validation_loop.as_ref();
@@ -318,11 +310,6 @@ fn agent_text(name: &str, file: &Path, definition: &AgentDefinition) -> Result<A
         max_turns: definition.max_turns.as_ref().and_then(|turns| u32::try_from(turns.value.get()).ok()),
         source,
     })
-}
-
-/// `Bash(git *)` is the tool `Bash`.
-fn tool_name(written: &str) -> String {
-    written.split_once('(').map_or(written, |(name, _)| name).trim().to_owned()
 }
 
 fn result_contract(path: PathBuf, file: &str) -> Result<ResultContract, Stop> {

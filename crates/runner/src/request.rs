@@ -58,6 +58,10 @@ pub struct Request {
 /// Switches of the command line.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// The image of containers, whatever the harness names.
+    pub image: Option<String>,
+    /// The engine's runtime for them.
+    pub container_runtime: Option<String>,
     /// Whether the post-script is run.
     pub post_script: bool,
     /// Whether the sandbox and its files are kept.
@@ -80,8 +84,19 @@ pub struct Options {
 pub type Connecting<'a> =
     Pin<Box<dyn Future<Output = Result<Arc<dyn SandboxBackend>, SandboxError>> + Send + 'a>>;
 
+/// Which backend is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct BackendOrder<'a> {
+    /// The image of containers; without one, sandboxes are made on this machine.
+    pub image: Option<&'a str>,
+    /// The engine's runtime for containers, if not its own choice.
+    pub runtime: Option<&'a str>,
+    /// Where decisions about connections go.
+    pub egress_log: &'a Path,
+}
+
 /// Makes sandboxes: on this machine, or in containers of an image.
 pub trait Backends: fmt::Debug + Send + Sync {
-    /// The backend for an image, or for none; its decisions about connections go to `egress_log`.
-    fn connect<'a>(&'a self, image: Option<&'a str>, egress_log: &'a Path) -> Connecting<'a>;
+    /// The backend that is wanted.
+    fn connect<'a>(&'a self, order: BackendOrder<'a>) -> Connecting<'a>;
 }

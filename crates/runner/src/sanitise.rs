@@ -6,6 +6,7 @@
 
 mod frozen;
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,6 @@ pub use self::frozen::{Changed, Frozen, FrozenFile};
 pub const LARGEST: u64 = 256 << 20;
 
 /// How what is delivered is made harmless.
-#[derive(Debug)]
 pub struct Sanitiser<'a> {
     /// What is looked for.
     pub checks: &'a Checks,
@@ -32,6 +32,14 @@ pub struct Sanitiser<'a> {
     pub log: Option<&'a FindingsLog>,
     /// The largest file that is looked at.
     pub largest: u64,
+    /// Whether the run is to end; asked before every file.
+    pub is_over: &'a dyn Fn() -> bool,
+}
+
+impl fmt::Debug for Sanitiser<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Sanitiser").field("policy", &self.policy).finish_non_exhaustive()
+    }
 }
 
 /// Something that was found in a file.
@@ -84,6 +92,9 @@ pub enum SanitiseError {
         /// Why.
         source: io::Error,
     },
+    /// The run is to end.
+    #[error("the run ended before everything was made harmless")]
+    Over,
     /// What cannot be put on record is not acted on.
     #[error("findings cannot be recorded, so nothing is passed on")]
     Log(#[from] LogError),
@@ -103,6 +114,7 @@ impl Sanitiser<'_> {
         };
         let mut found = Vec::new();
         for entry in outputs(walked, self.largest) {
+            self.go_on()?;
             let (path, recorded, clean) = match entry {
                 Output::Problem { path, finding } => (path, vec![looks.judged(finding, None)], None),
                 Output::File(file) => looks.file(file),
@@ -133,6 +145,7 @@ impl Sanitiser<'_> {
         let tokens = self.checks.request();
         let mut found = Vec::new();
         for entry in outputs(walked, self.largest) {
+            self.go_on()?;
             let Output::File(OutputFile { path, content }) = entry else { continue };
             if path.starts_with(".git") || same(&original.join(&path), &content) {
                 continue;
@@ -180,6 +193,10 @@ impl Sanitiser<'_> {
             replace(&root, &path, clean.as_bytes()).map_err(failed)?;
         }
         Ok(recorded.len())
+    }
+
+    fn go_on(&self) -> Result<(), SanitiseError> {
+        if (self.is_over)() { Err(SanitiseError::Over) } else { Ok(()) }
     }
 
     fn record(&self, path: &Path, recorded: &[Recorded]) -> Result<(), LogError> {

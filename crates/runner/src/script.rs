@@ -32,7 +32,7 @@ const REST: Duration = Duration::from_secs(1);
 /// What to run.
 #[derive(Clone, Copy, Debug)]
 pub enum Program<'a> {
-    /// A script, which may lack permission to be executed: then a private copy is run.
+    /// A script, which may lack permission to be executed: then what its first line names reads it.
     File(&'a Path),
     /// A line for `sh -c`.
     Shell(&'a str),
@@ -166,7 +166,7 @@ async fn watch(
     let mut ended = group.ended();
     let mut why: Option<End> = None;
     let mut deadline = Instant::now() + script.timeout;
-    let mut open = true;
+    let (mut open, mut killed) = (true, false);
     loop {
         tokio::select! {
             line = lines.recv(), if open => match line {
@@ -182,8 +182,13 @@ async fn watch(
                 deadline = Instant::now() + GRACE;
                 group.signal(Signal::TERM);
             }
+            () = script.cancel.hurried(), if why.is_some() && !killed => {
+                killed = true;
+                group.signal(Signal::KILL);
+            }
             () = sleep_until(deadline) => {
                 if why.is_some() {
+                    killed = true;
                     group.signal(Signal::KILL);
                     deadline = Instant::now() + GRACE;
                 } else {

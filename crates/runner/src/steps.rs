@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod check;
 pub(crate) mod deliver;
+pub(crate) mod image;
 pub(crate) mod introduce;
 pub(crate) mod load;
 pub(crate) mod pre_script;

@@ -119,6 +119,28 @@ impl Stop {
         Self::Refused { message: message.into(), help: help.into() }
     }
 
+    /// Why, in one line: with the cause, where the message does not tell it.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Sandbox(error) => format!("{self}: {error}"),
+            Self::Resolve(error) => format!("{self}: {error}"),
+            Self::Io { source, .. } => format!("{self}: {source}"),
+            Self::Agent(_)
+            | Self::Mint(_)
+            | Self::KillSwitch { .. }
+            | Self::Broken { .. }
+            | Self::Lock { .. }
+            | Self::Refused { .. }
+            | Self::Blocked { .. }
+            | Self::Skipped { .. }
+            | Self::Failed { .. }
+            | Self::TimedOut { .. }
+            | Self::Cancelled { .. }
+            | Self::Runtime(_)
+            | Self::Stage(_) => self.to_string(),
+        }
+    }
+
     /// What to do about it, where that is known.
     pub fn help(&self) -> Option<String> {
         match self {

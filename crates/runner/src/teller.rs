@@ -51,6 +51,11 @@ impl<'s> Teller<'s> {
         Self { told: Mutex::new(told), cancel }
     }
 
+    /// The wish to end the run.
+    pub(crate) fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
     /// Puts everything on record from now on, and what happened before.
     pub(crate) fn record(&self, mut records: Records) {
         let mut told = self.lock();
@@ -144,7 +149,7 @@ impl<'s> Teller<'s> {
         };
         let (outcome, detail) = match &result {
             Ok(made) => (made.outcome, made.detail.clone()),
-            Err(stop) => (stop.outcome(), stop.to_string()),
+            Err(stop) => (stop.outcome(), stop.reason()),
         };
         self.tell(Event::StepEnded { step, iteration, outcome, detail, took: start.elapsed() });
         result.map(|made| made.value)

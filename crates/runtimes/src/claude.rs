@@ -87,7 +87,6 @@ impl Foreign for Claude {
     const MOUNT_POINTS: &'static [&'static str] = setup::MOUNT_POINTS;
     const TRANSCRIPTS: Option<&'static str> = Some("projects");
     const NEEDS_CLAUDE_MD_BRIDGE: bool = true;
-    const LIMITS_TOOLS: bool = true;
 
     fn installed(&self) -> &Installed {
         &self.0

@@ -47,7 +47,6 @@ impl Foreign for Codex {
     const MOUNT_POINTS: &'static [&'static str] = setup::MOUNT_POINTS;
     const TRANSCRIPTS: Option<&'static str> = Some("sessions");
     const NEEDS_CLAUDE_MD_BRIDGE: bool = false;
-    const LIMITS_TOOLS: bool = false;
 
     fn installed(&self) -> &Installed {
         &self.0

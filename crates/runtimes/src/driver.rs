@@ -93,12 +93,15 @@ pub(crate) async fn drive(
     Ok(account.ended(&exit, signalled, &tail))
 }
 
-/// Waits for the wish to end the run, and once it was heard for the end of the grace.
+/// Waits for the wish to end the run, and once it was heard for the end of the grace, or until somebody is in a hurry.
 async fn end_wanted(iteration: &Iteration<'_>, signalled: Option<i32>) -> i32 {
     match signalled {
         None => iteration.cancel.cancelled().await,
         Some(signal) => {
-            tokio::time::sleep(GRACE).await;
+            tokio::select! {
+                () = tokio::time::sleep(GRACE) => {}
+                () = iteration.cancel.hurried() => {}
+            }
             signal
         }
     }

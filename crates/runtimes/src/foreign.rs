@@ -45,8 +45,6 @@ pub(crate) trait Foreign: fmt::Debug + Send + Sync {
     const TRANSCRIPTS: Option<&'static str>;
     /// Whether a repository's `AGENTS.md` reaches it only by way of a `CLAUDE.md`.
     const NEEDS_CLAUDE_MD_BRIDGE: bool;
-    /// Whether it keeps the agent to the tools of its definition by itself.
-    const LIMITS_TOOLS: bool;
 
     /// The program.
     fn installed(&self) -> &Installed;
@@ -92,14 +90,11 @@ impl<T: Foreign> AgentRuntime for T {
         T::fixed(stage).join("skills")
     }
 
-    fn limits_tools(&self) -> bool {
-        T::LIMITS_TOOLS
-    }
-
     fn bootstrap(&self, input: &Bootstrap<'_>) -> Result<Equipment, RuntimeError> {
         let Installed { program, model } = self.installed();
         let mut equipment = T::equip(input)?;
         equipment.mounts.push(program.mount());
+        equipment.programs.push(program.path.clone());
         equipment.endpoints.push(model.endpoint(T::MODEL_PATHS));
         Ok(equipment)
     }

@@ -45,7 +45,6 @@ impl Foreign for OpenCode {
     // It keeps what was said in a database, and the stream has it all.
     const TRANSCRIPTS: Option<&'static str> = None;
     const NEEDS_CLAUDE_MD_BRIDGE: bool = false;
-    const LIMITS_TOOLS: bool = false;
 
     fn installed(&self) -> &Installed {
         &self.0

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use fullsend_agent::tools::SkillFetcher;
 use fullsend_flow::Policy;
-use fullsend_guard::FindingsLog;
 use fullsend_guard::hook::Runtime;
 use fullsend_guard::service::Decide;
+use fullsend_guard::{CanaryToken, FindingsLog};
 use fullsend_sandbox::{
     Endpoint, FilesystemMount, SandboxBackend, SandboxError, SandboxSessionId, SandboxSpec,
 };
@@ -56,11 +56,6 @@ pub trait AgentRuntime: fmt::Debug + Send + Sync {
     /// while it works is there for it at once.
     fn skills_dir(&self, stage: &Stage) -> PathBuf {
         stage.config().join("skills")
-    }
-
-    /// Whether it keeps the agent to the tools of its definition by itself. Where it does not, the hook does.
-    fn limits_tools(&self) -> bool {
-        true
     }
 
     /// Puts the agent, skills, plugins and hook wiring into the stage, and says what the sandbox must have for it. Any error
@@ -138,7 +133,7 @@ pub struct Wanted {
 pub struct Equipment {
     /// Mounts besides those of [`Stage::mounts`]: programs, and read-only parts of the runtime's own directory.
     pub mounts: Vec<FilesystemMount>,
-    /// Programs of those mounts that have to be run, where a policy lists programs.
+    /// Programs of those mounts that have to be run, where a policy lists programs. Each tells its version when asked.
     pub programs: Vec<String>,
     /// Variables, which end up in [`crate::ENV_FILE`].
     pub env: BTreeMap<String, String>,
@@ -167,6 +162,8 @@ pub struct Place {
     pub hooks: Option<HookDesk>,
     /// Who fetches skills that the agent asks for while it works, where the harness allows that.
     pub fetcher: Option<Arc<dyn SkillFetcher>>,
+    /// Tokens that were planted in the sandbox: what holds one is for nobody.
+    pub canaries: Vec<CanaryToken>,
     /// A directory of the host for records of the runtime's own; nothing in the sandbox sees it.
     pub records: PathBuf,
 }

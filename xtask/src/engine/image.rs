@@ -15,7 +15,9 @@ const DIRECTORIES: [&str; 9] = ["usr/bin", "etc", "tmp", "proc", "sys", "dev", "
 
 /// Programs beyond busybox that are worth having where the machine has them, with the libraries they load.
 const PROGRAMS: &str = "bash cat cksum cp curl cut date dd env find git grep head id ln ls mkdir mkfifo mktemp mv od \
-    python3 readlink rm sed seq setsid sh sleep sort stat stty tail tar tee timeout touch tr tty unshare wc xargs";
+    printenv python3 readlink rm sed seq setsid sh sleep sort stat stty tail tar tee timeout touch tr tty unshare wc xargs";
+/// Libraries of the same system that programs of other makers load, agents among them.
+const LIBRARIES: [&str; 4] = ["libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1"];
 /// Data that programs read; a directory or file that the machine does not have is left out.
 const DATA: [&str; 1] = ["/usr/share/zoneinfo/Europe"];
 
@@ -49,6 +51,7 @@ fn fill(root: &Path) -> Result<()> {
     for program in programs.filter(|program| program.is_file()) {
         add_program(root, &program)?;
     }
+    add_libraries(root)?;
     for data in DATA.iter().map(Path::new).filter(|data| data.is_dir()) {
         copy_tree(data, &root.join(data.strip_prefix("/")?))?;
     }
@@ -68,6 +71,18 @@ fn add_program(root: &Path, program: &Path) -> Result<()> {
         let place = root.join(library.strip_prefix("/")?);
         std::fs::create_dir_all(place.parent().context("a library is in a directory")?)?;
         std::fs::copy(&library, place)?;
+    }
+    Ok(())
+}
+
+/// Libraries that lie beside the one that every program loads.
+fn add_libraries(root: &Path) -> Result<()> {
+    let known = libraries(Path::new("/usr/bin/env"))?;
+    let beside =
+        known.iter().find(|library| library.ends_with("libc.so.6")).and_then(|library| library.parent());
+    let Some(beside) = beside else { return Ok(()) };
+    for library in LIBRARIES.iter().map(|name| beside.join(name)).filter(|library| library.is_file()) {
+        std::fs::copy(&library, root.join(library.strip_prefix("/")?))?;
     }
     Ok(())
 }

@@ -69,7 +69,7 @@ pub(super) fn of(
         limits: RecordedLimits::of(limits),
         flow_mode: wanted.mode,
         flow_policy: wanted.policy.clone(),
-        canary_file: wanted.canaries.as_ref().map(|canaries| canaries.file.clone()),
+        canary_file: wanted.canaries.as_ref().and_then(|canaries| canaries.file.clone()),
         prompt_role: wanted.role,
         skills_roots: roots.collect(),
         structured_result: wanted.structured.as_ref().map(|(path, schema)| RecordedResult {

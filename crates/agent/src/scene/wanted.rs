@@ -114,9 +114,9 @@ pub enum Delivery {
 /// Tokens that were planted where nobody has business.
 #[derive(Clone, Debug)]
 pub struct Canaries {
-    /// The file that they were read from, by its real name.
-    pub file: PathBuf,
-    /// The tokens in it.
+    /// The file that they were read from, by its real name; none if they were made for this run.
+    pub file: Option<PathBuf>,
+    /// The tokens.
     pub tokens: Vec<CanaryToken>,
 }
 
@@ -126,8 +126,9 @@ impl Canaries {
         &self,
         mut reachable: impl Iterator<Item = &'a Path>,
     ) -> Result<(), SceneError> {
-        match reachable.any(|within| self.file.starts_with(within)) {
-            true => Err(SceneError::CanariesInReach(self.file.clone())),
+        let Some(file) = &self.file else { return Ok(()) };
+        match reachable.any(|within| file.starts_with(within)) {
+            true => Err(SceneError::CanariesInReach(file.clone())),
             false => Ok(()),
         }
     }

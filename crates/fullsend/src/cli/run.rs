@@ -27,6 +27,14 @@ pub(crate) struct RunArgs {
     /// The program of the runtime, where it is not on the search path
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) runtime_program: Option<PathBuf>,
+    /// Run everything of the agent in containers of this image instead of on this machine's kernel; it must be there, nothing
+    /// is fetched [default: `FULLSEND_SANDBOX_IMAGE`, or `image` of the harness]
+    #[arg(long, value_name = "IMAGE")]
+    pub(crate) sandbox_image: Option<String>,
+    /// The engine's runtime for such containers, such as `runsc` [default: `FULLSEND_SANDBOX_DOCKER_RUNTIME`, or the
+    /// engine's own]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sandbox_docker_runtime: Option<String>,
     /// A file of variables, `NAME=value` on each line; later files win
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) env_file: Vec<PathBuf>,

@@ -7,14 +7,14 @@ mod runtime;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use fullsend_harness::value::Platform;
 use fullsend_harness::workspace;
 use fullsend_resolve::Resolver;
 use fullsend_runner::outward::Outward;
-use fullsend_runner::{Backends, Connecting, Environment, Finished, Options, Request};
+use fullsend_runner::{BackendOrder, Backends, Connecting, Environment, Finished, Options, Request};
 use fullsend_runtimes::{Cancel, cancellation};
 use fullsend_sandbox::{DockerBackend, DockerConfig, SandboxBackend, SandboxError};
 
@@ -26,6 +26,10 @@ use crate::cli::{DirectoryArgs, RunArgs, ShowFormat};
 use crate::environment;
 use crate::exit::Exit;
 use crate::output::{Advice, Output};
+
+/// Signals that come this soon after the first are the same one: a terminal sends it to everybody, and a program around this
+/// one passes it on.
+const ECHO: Duration = Duration::from_millis(300);
 
 pub(super) fn run(args: &RunArgs, output: &mut Output) -> Result<Exit> {
     let directory = DirectoryArgs { fullsend_dir: Some(directory(args)?) };
@@ -45,8 +49,13 @@ pub(super) fn run(args: &RunArgs, output: &mut Output) -> Result<Exit> {
         let mut signals = Signals::listen()?;
         // Heard until the end, so that no signal leaves anything behind.
         let listening = tokio::spawn(async move {
+            canceller.cancel(signals.ending().await);
+            let first = Instant::now();
             loop {
-                canceller.cancel(signals.ending().await);
+                signals.ending().await;
+                if first.elapsed() > ECHO {
+                    canceller.hurry();
+                }
             }
         });
         let mut sink = |event: &fullsend_runner::Event| {
@@ -117,7 +126,23 @@ fn request(
         Some(program) => program.canonicalize().with_context(|| format!("`{}`", program.display()))?,
         None => std::env::current_exe().context("this program cannot be found")?,
     };
-    let usual_model = environment.get("FULLSEND_MODEL").map(|model| model.trim().to_owned());
+    let variable = |name: &str| {
+        let value = environment.get(name).map(str::trim).filter(|value| !value.is_empty());
+        value.map(str::to_owned)
+    };
+    let option = |given: &Option<String>, name: &str| given.clone().or_else(|| variable(name));
+    let options = Options {
+        image: option(&args.sandbox_image, "FULLSEND_SANDBOX_IMAGE"),
+        container_runtime: option(&args.sandbox_docker_runtime, "FULLSEND_SANDBOX_DOCKER_RUNTIME"),
+        post_script: !args.no_post_script,
+        keep_sandbox: args.keep_sandbox,
+        model: args.model.model.clone(),
+        usual_model: variable("FULLSEND_MODEL"),
+        timeout: args.timeout,
+        debug: args.debug.clone(),
+        explain: args.explain,
+        offline: args.network.offline,
+    };
     Ok(Request {
         agent: args.agent.clone(),
         lock: session.lock(output)?,
@@ -133,16 +158,7 @@ fn request(
         runtime,
         backends: Arc::new(ByImage),
         outward,
-        options: Options {
-            post_script: !args.no_post_script,
-            keep_sandbox: args.keep_sandbox,
-            model: args.model.model.clone(),
-            usual_model: usual_model.filter(|model| !model.is_empty()),
-            timeout: args.timeout,
-            debug: args.debug.clone(),
-            explain: args.explain,
-            offline: args.network.offline,
-        },
+        options,
         cancel,
     })
 }
@@ -161,7 +177,8 @@ fn platform_of_ci() -> Option<Platform> {
 struct ByImage;
 
 impl Backends for ByImage {
-    fn connect<'a>(&'a self, image: Option<&'a str>, egress_log: &'a Path) -> Connecting<'a> {
+    fn connect<'a>(&'a self, order: BackendOrder<'a>) -> Connecting<'a> {
+        let BackendOrder { image, runtime, egress_log } = order;
         Box::pin(async move {
             let Some(image) = image else {
                 let local = backend::local(Some(egress_log.to_owned()))?;
@@ -170,9 +187,8 @@ impl Backends for ByImage {
                 return Ok(Arc::new(local) as Arc<dyn SandboxBackend>);
             };
             let usual = DockerConfig::new(image, backend::state_directory("docker")?);
-            let docker =
-                DockerBackend::connect(DockerConfig { egress_log: Some(egress_log.to_owned()), ..usual })
-                    .await?;
+            let (runtime, egress_log) = (runtime.map(str::to_owned), Some(egress_log.to_owned()));
+            let docker = DockerBackend::connect(DockerConfig { runtime, egress_log, ..usual }).await?;
             docker.sweep().await?;
             Ok::<Arc<dyn SandboxBackend>, SandboxError>(Arc::new(docker))
         })

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use fullsend_testkit::declare_skip;
 
@@ -40,4 +40,34 @@ pub(crate) fn containers(state: &Path) -> String {
     let listed = Command::new("docker").args(["ps", "-aq", "--filter", &label]).output().unwrap();
     assert!(listed.status.success(), "{listed:?}");
     String::from_utf8(listed.stdout).unwrap()
+}
+
+/// An image without anything in it. Removed when dropped.
+#[derive(Debug)]
+pub(crate) struct EmptyImage {
+    pub(crate) name: String,
+}
+
+impl EmptyImage {
+    pub(crate) fn new() -> Self {
+        let name = format!("fullsend-test-empty:{}", std::process::id());
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("etc")).unwrap();
+        let mut tar =
+            Command::new("tar").args(["-c", "etc"]).current_dir(root.path()).stdout(Stdio::piped()).spawn();
+        let tar = tar.as_mut().unwrap();
+        let imported = Command::new("docker")
+            .args(["import", "-", &name])
+            .stdin(tar.stdout.take().unwrap())
+            .output()
+            .unwrap();
+        assert!(tar.wait().unwrap().success() && imported.status.success(), "{imported:?}");
+        Self { name }
+    }
+}
+
+impl Drop for EmptyImage {
+    fn drop(&mut self) {
+        let _stays = Command::new("docker").args(["image", "rm", &self.name]).output();
+    }
 }

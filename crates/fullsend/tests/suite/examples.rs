@@ -6,31 +6,38 @@ use std::path::{Path, PathBuf};
 use fullsend_testkit::{declare_skip, test_name};
 use serde_json::Value;
 
+use crate::suite::docker_engine;
 use crate::suite::running::{Place, Ran};
 
 /// The examples in a place of their own, since runs write beside them.
-struct Examples {
-    place: Place,
+pub(crate) struct Examples {
+    pub(crate) place: Place,
 }
 
 impl Examples {
     /// Nothing where there are no sandboxes.
     fn new(test: &str) -> Option<Self> {
-        let place = Place::new();
-        let tried = place.run(&["sandbox", "exec", "--", "true"]);
+        let examples = Self::for_containers();
+        let tried = examples.place.run(&["sandbox", "exec", "--", "true"]);
         if tried.code != Some(0) {
             declare_skip(test, &format!("no sandbox can be made here: {}", tried.stderr));
             return None;
         }
+        Some(examples)
+    }
+
+    /// Whether or not there are sandboxes on this machine.
+    pub(crate) fn for_containers() -> Self {
+        let place = Place::new();
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
         for name in ["hello", "hostile"] {
             copy(&source.join(name), &place.path().join("examples").join(name));
         }
-        Some(Self { place })
+        Self { place }
     }
 
     /// Runs an example as its page says, with more arguments.
-    fn run(&self, name: &str, more: &[&str]) -> Ran {
+    pub(crate) fn run(&self, name: &str, more: &[&str]) -> Ran {
         let directory = format!("examples/{name}");
         let repo = format!("examples/{name}/repo");
         let mut arguments = vec!["run", name, "--fullsend-dir", &directory, "--target-repo", &repo];
@@ -39,11 +46,12 @@ impl Examples {
         let mut command = self.place.command(&arguments);
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("XDG_STATE_HOME", self.place.path().join("state"));
+        docker_engine::announce(&mut command);
         Ran::from(command.output().unwrap())
     }
 
     /// The directory of the only run.
-    fn run_dir(&self) -> PathBuf {
+    pub(crate) fn run_dir(&self) -> PathBuf {
         let mut runs: Vec<PathBuf> =
             fs::read_dir(self.place.path().join("runs")).unwrap().map(|run| run.unwrap().path()).collect();
         assert_eq!(runs.len(), 1, "{runs:?}");
@@ -79,7 +87,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn json(path: &Path) -> Value {
+pub(crate) fn json(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
@@ -120,7 +128,7 @@ fn hello_fixes_the_bug_and_says_where() {
 }
 
 /// Each attempt, and the line that tells of its end.
-const DENIALS: &[&str] = &[
+pub(crate) const DENIALS: &[&str] = &[
     "denied by hook: bash: command_scanner/secret_in_request: `$DEPLOY_TOKEN` is part of what `curl` sends",
     "denied by egress: collector.attacker.example:443: ",
     "critical[canary/canary_leak] after bash: ",
@@ -167,7 +175,7 @@ fn hostile_gets_nowhere() {
 }
 
 /// The token is in the files that the sandbox saw, and nowhere else.
-fn nothing_leaks(examples: &Examples, run: &Path, ran: &Ran) {
+pub(crate) fn nothing_leaks(examples: &Examples, run: &Path, ran: &Ran) {
     let stages = examples.place.path().join("state/fullsend/stages");
     let variables = files(&stages).into_iter().filter(|file| file.ends_with("fixed/env"));
     let variables: String = variables.map(|file| fs::read_to_string(file).unwrap()).collect();

@@ -13,6 +13,7 @@ use fullsend_testkit::declare_skip;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::{Value, json};
 
+use crate::suite::docker_engine;
 use crate::suite::running::{Place, Ran};
 
 /// How many instants are tried.
@@ -26,8 +27,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SCRIPT: &str = "#!/bin/sh\n(trap '' TERM INT; sleep 300) &\nsetsid sleep 300 &\nsleep 0.15\n";
 
 /// A place with a harness that has everything in it that can be interrupted.
-struct Scene {
+pub(crate) struct Scene {
     place: Place,
+    /// What is added to every run.
+    options: &'static [&'static str],
 }
 
 impl Scene {
@@ -55,7 +58,12 @@ impl Scene {
         for directory in ["tmp", "home"] {
             fs::create_dir(place.path().join(directory)).unwrap();
         }
-        Self { place }
+        Self { place, options: &[] }
+    }
+
+    /// The same in containers.
+    pub(crate) fn in_containers() -> Self {
+        Self { options: &["--sandbox-image", docker_engine::IMAGE], ..Self::new() }
     }
 
     /// A place, if there are sandboxes here.
@@ -69,7 +77,7 @@ impl Scene {
         Some(scene)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.place.path().join(name)
     }
 
@@ -77,33 +85,42 @@ impl Scene {
     fn command(&self, options: &[&str]) -> Command {
         let usual =
             ["run", "c", "--fullsend-dir", "fs", "--target-repo", "repo", "--output-dir", "runs"].as_slice();
-        let mut command = self.place.command(&[usual, options].concat());
-        command.env("PATH", "/usr/bin:/bin").env("TMPDIR", self.path("tmp")).env("HOME", self.path("home"));
+        let mut command = self.place.command(&[usual, self.options, options].concat());
+        docker_engine::announce(&mut command);
+        command
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("TMPDIR", self.path("tmp"))
+            .env("HOME", self.path("home"));
         command.env("XDG_STATE_HOME", self.path("state")).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
-    fn start(&self, options: &[&str]) -> Child {
+    pub(crate) fn start(&self, options: &[&str]) -> Child {
         self.command(options).spawn().unwrap()
     }
 
     /// The directories of runs.
-    fn runs(&self) -> Vec<PathBuf> {
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
         fs::read_dir(self.path("runs")).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
     }
 
     /// What is left of a run in this place beside its record.
-    fn left(&self, pid: u32) -> Vec<String> {
+    pub(crate) fn left(&self, pid: u32) -> Vec<String> {
         let mut left = processes_of(self.place.path());
         for directory in [
             "tmp",
             "state/fullsend/stages",
             "state/fullsend/sandbox/sessions",
             "state/fullsend/sandbox/layers",
+            "state/fullsend/docker/sessions",
+            "state/fullsend/docker/shown",
         ] {
             let entries = fs::read_dir(self.path(directory)).into_iter().flatten().flatten();
             left.extend(entries.map(|entry| entry.path().display().to_string()));
+        }
+        if self.path("state/fullsend/docker").is_dir() {
+            left.extend(docker_engine::containers(&self.path("state")).lines().map(str::to_owned));
         }
         let name = self.name();
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
@@ -112,12 +129,19 @@ impl Scene {
         left
     }
 
+    /// The same without processes: those of scripts outlive a run that is killed.
+    pub(crate) fn files_left(&self, pid: u32) -> Vec<String> {
+        let own = [self.path("state"), self.path("tmp")];
+        let is_own = |left: &String| own.iter().any(|own| left.starts_with(own.to_str().unwrap()));
+        self.left(pid).into_iter().filter(is_own).collect()
+    }
+
     fn name(&self) -> String {
         self.place.path().file_name().unwrap().to_str().unwrap().to_owned()
     }
 
     /// How long a run takes that nobody interrupts.
-    fn runs_through(&self) -> Duration {
+    pub(crate) fn runs_through(&self) -> Duration {
         let start = Instant::now();
         let child = self.start(&[]);
         let pid = child.id();
@@ -129,7 +153,7 @@ impl Scene {
     }
 
     /// The kernel takes its time to end a namespace; what stays, stays.
-    fn nothing_is_left(&self, pid: u32, when: &str) {
+    pub(crate) fn nothing_is_left(&self, pid: u32, when: &str) {
         let start = Instant::now();
         loop {
             let left = self.left(pid);
@@ -142,7 +166,7 @@ impl Scene {
     }
 
     /// The record of every run is whole, and says one of these.
-    fn records_are_whole(&self, states: &[&str], when: &str) {
+    pub(crate) fn records_are_whole(&self, states: &[&str], when: &str) {
         for run in self.runs() {
             let text = fs::read_to_string(run.join("report.json")).unwrap_or_default();
             let report: Value =
@@ -258,25 +282,29 @@ fn interrupt(scene: &Scene, interruption: Interruption) -> String {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "whoever repeats the test needs the seed")]
 fn interrupted_at_any_instant_it_leaves_nothing_but_its_record() {
     let Some(undisturbed) = Scene::if_possible("interrupted_at_any_instant") else { return };
     // The first run reads everything from the disk, and says little about the others.
     let length = (0..3).map(|_| undisturbed.runs_through()).min().unwrap();
     undisturbed.records_are_whole(&["success"], "undisturbed");
+    interrupt_all(length, INSTANTS, AT_ONCE, Scene::new);
+}
 
+/// Interrupts as many runs, each in a scene of its own, at instants that are spread over the length of one.
+#[expect(clippy::print_stderr, reason = "whoever repeats the test needs the seed")]
+pub(crate) fn interrupt_all(length: Duration, number: u32, at_once: usize, scene: fn() -> Scene) {
     let clock = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
     let seed = std::env::var("FULLSEND_TEST_SEED").map_or(clock, |seed| seed.parse().unwrap());
     eprintln!("FULLSEND_TEST_SEED={seed}, a run takes {} ms", length.as_millis());
-    let waiting = Mutex::new(interruptions(seed, length));
+    let waiting = Mutex::new(interruptions(seed, length, number));
     let told = Mutex::new(Vec::new());
     thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..at_once {
             scope.spawn(|| {
                 loop {
                     let next = waiting.lock().unwrap().pop();
                     let Some(interruption) = next else { return };
-                    let line = interrupt(&Scene::new(), interruption);
+                    let line = interrupt(&scene(), interruption);
                     told.lock().unwrap().push(line);
                 }
             });
@@ -286,7 +314,7 @@ fn interrupted_at_any_instant_it_leaves_nothing_but_its_record() {
 }
 
 /// Instants spread over the length of a run, the first of them at its very beginning.
-fn interruptions(seed: u64, length: Duration) -> Vec<Interruption> {
+fn interruptions(seed: u64, length: Duration, many: u32) -> Vec<Interruption> {
     let mut state = seed | 1;
     let mut chance = || {
         state ^= state << 13;
@@ -295,9 +323,9 @@ fn interruptions(seed: u64, length: Duration) -> Vec<Interruption> {
         state
     };
     // Runs beside each other are slower.
-    let part = length * 5 / 4 / INSTANTS;
+    let part = length * 5 / 4 / many;
     let mut instants = Vec::new();
-    for number in 0..INSTANTS {
+    for number in 0..many {
         let within = Duration::from_nanos(chance() % (part.as_nanos() as u64).max(1));
         instants.push(Interruption {
             after: if number == 0 { Duration::ZERO } else { part * number + within },
@@ -310,7 +338,7 @@ fn interruptions(seed: u64, length: Duration) -> Vec<Interruption> {
 }
 
 /// Starts a run and waits until its report says that a step has begun.
-fn until(scene: &Scene, options: &[&str], step: &str) -> Child {
+pub(crate) fn until(scene: &Scene, options: &[&str], step: &str) -> Child {
     let mut child = scene.start(options);
     let wanted = format!("\"step\": \"{step}\"");
     let start = Instant::now();
@@ -339,8 +367,7 @@ fn what_a_killed_run_leaves_is_removed_by_the_next_one() {
     let pid = child.id();
     let ran = Ran::from(child.wait_with_output().unwrap());
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let stages: Vec<String> = scene.left(pid).into_iter().filter(|left| left.contains("/state/")).collect();
-    assert_eq!(stages, Vec::<String>::new());
+    assert_eq!(scene.files_left(pid), Vec::<String>::new());
 }
 
 #[test]
@@ -370,4 +397,64 @@ fn a_reader_that_goes_away_does_not_end_a_run_halfway() {
         scene.nothing_is_left(pid, "no readers");
         scene.records_are_whole(&["success"], "no readers");
     }
+}
+
+/// Tidies up for longer than anybody in a hurry waits, and says when it begins and when it is done.
+fn slow(marks: &Path) -> String {
+    let marks = marks.display();
+    format!(
+        "#!/bin/sh\ntrap 'touch {marks}/heard; for i in 1 2 3 4 5 6 7 8; do sleep 0.5; done; touch {marks}/tidied; exit 1' TERM\n\
+         touch {marks}/begun\nwhile :; do sleep 0.1; done\n"
+    )
+}
+
+#[test]
+fn a_second_signal_does_not_wait_for_anybody() {
+    let Some(scene) = Scene::if_possible("a_second_signal") else { return };
+    scene.place.write("fs/scripts/s.sh", slow(&scene.path("fs")));
+    for (twice, tidied) in [(false, true), (true, false)] {
+        for mark in ["begun", "heard", "tidied"] {
+            let _first_time = fs::remove_file(scene.path("fs").join(mark));
+        }
+        let child = scene.start(&[]);
+        let pid = Pid::from_child(&child);
+        appears(&scene.path("fs/begun"));
+        kill_process(pid, Signal::INT).unwrap();
+        appears(&scene.path("fs/heard"));
+        if twice {
+            // What comes at once is taken for the same signal.
+            thread::sleep(Duration::from_millis(500));
+            kill_process(pid, Signal::INT).unwrap();
+        }
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, Some(130), "{ran:?}");
+        assert_eq!(scene.path("fs/tidied").exists(), tidied, "{ran:?}");
+        scene.nothing_is_left(pid.as_raw_nonzero().get().unsigned_abs(), "a second signal");
+        scene.records_are_whole(&["cancelled"], "a second signal");
+    }
+}
+
+fn appears(path: &Path) {
+    let start = Instant::now();
+    while !path.exists() {
+        assert!(start.elapsed() < PATIENCE, "no {}", path.display());
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn interrupted_while_results_are_taken_out_it_keeps_no_half_of_them() {
+    let Some(scene) = Scene::if_possible("interrupted_while_results") else { return };
+    let much = "i=0; while [ $i -lt 400 ]; do head -c 1000000 /dev/zero > /sandbox/workspace/output/$i; i=$((i+1)); done";
+    let turns = json!({"turns": [{"calls": [{"tool": "bash", "args": {"command": much}}]}, {"say": "done"}]});
+    scene.place.write("fs/replay/c.yaml", turns.to_string());
+    let child = until(&scene, &[], "extract");
+    let pid = child.id();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(130), "{ran:?}");
+    scene.nothing_is_left(pid, "extract");
+    scene.records_are_whole(&["cancelled"], "extract");
+    let attempt = scene.runs().pop().unwrap().join("iteration-1");
+    assert!(attempt.is_dir() && !attempt.join("output").exists() && !attempt.join("repo").exists());
 }

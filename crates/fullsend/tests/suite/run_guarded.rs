@@ -70,3 +70,29 @@ fn hooks_decide_about_calls_and_what_they_decide_is_on_record() {
     bench.does("curl -s -m 1 http://169.254.169.254/latest/meta-data/; echo tried");
     assert_eq!(bench.run(&[]).stdout(), "tried\n");
 }
+
+/// Also where no hook masks it: what holds a planted token is for nobody, so the model gets a handle of it.
+#[test]
+fn a_planted_token_does_not_reach_the_model_without_hooks_either() {
+    let Some(bench) = Bench::new(test_name!()) else { return };
+    let security = |more: &str| {
+        format!(
+            "security: {{canary: {{env: DEPLOY_KEY}}, sandbox_hooks: {{canary_posttool: false}}{more}}}\n"
+        )
+    };
+    bench.harness(&security(""));
+    bench.says(&json!([
+        {"calls": [bash("printenv DEPLOY_KEY")]},
+        {"calls": [bash("printenv DEPLOY_KEY | rev")]},
+        {"calls": [bash("echo nothing of it")]},
+        {"say": "done"},
+    ]));
+    let told = bench.run(&[]);
+    assert_eq!(told.end(), (Some(0), "success"), "{told:?}");
+    let results = told.results();
+    for hidden in &results[..2] {
+        assert_eq!(hidden["handle"]["type"], "fullsend.opaque-handle", "{hidden}");
+        assert!(!hidden.to_string().contains("fsc-"), "{hidden}");
+    }
+    assert_eq!(results[2]["stdout"], "nothing of it\n", "{}", results[2]);
+}

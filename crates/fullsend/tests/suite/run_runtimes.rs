@@ -13,6 +13,7 @@ use fullsend_testkit::programs::{self, KEY, Program, TOKEN, hunt};
 use fullsend_testkit::{declare_skip, test_name};
 use serde_json::{Value, json};
 
+use crate::suite::docker_engine;
 use crate::suite::forge_place::tree;
 use crate::suite::running::{Place, Ran};
 
@@ -159,6 +160,7 @@ impl Trial {
         let mut command = place.command(&arguments);
         command.env("HOME", place.path().join("home")).env("PATH", "/usr/local/bin:/usr/bin:/bin");
         command.env(self.kind.key, KEY.concat());
+        docker_engine::announce(&mut command);
         // The names of runs do not tell which is the newest.
         let _there_may_be_none = fs::remove_dir_all(place.path().join("out"));
         let ran = Ran::from(command.output().unwrap());
@@ -228,6 +230,17 @@ const TABLE: &[(&str, &[&str], &[&str])] = &[
 ];
 
 fn everything_holds(test: &str, kind: Kind) {
+    everything_holds_with(test, kind, &[]);
+}
+
+/// The same with everything of the agent in a container.
+fn everything_holds_in_a_container(test: &str, kind: Kind) {
+    if docker_engine::is_there(test) {
+        everything_holds_with(test, kind, &["--sandbox-image", docker_engine::IMAGE]);
+    }
+}
+
+fn everything_holds_with(test: &str, kind: Kind, options: &[&str]) {
     let commands: Vec<&str> = TABLE.iter().map(|(command, ..)| *command).collect();
     let Some(trial) = Trial::new(test, kind, &commands) else { return };
     let place = &trial.place;
@@ -237,8 +250,10 @@ fn everything_holds(test: &str, kind: Kind) {
     place.write("repo/leak.sh", "echo \"a $DEPLOY_TOKEN b\"\n");
     place.write("repo/hunt.sh", hunt());
     trial.define("", "security:\n  canary:\n    env: DEPLOY_TOKEN\n");
-    let ended = trial.run(&[]);
+    let ended = trial.run(options);
     ended.assert_success();
+    let backend = if options.is_empty() { "local" } else { "docker" };
+    assert_eq!(ended.report()["sandbox"]["backend"], backend);
     // Claude Code is led to the file, and reads it by itself.
     let of_the_repository =
         if kind.name == "claude" { "[AGENTS.md](AGENTS.md)" } else { "INSTRUCTIONS-OF-THE-REPOSITORY" };
@@ -287,6 +302,26 @@ fn nowhere(trial: &Trial, ended: &Ended) {
 #[test]
 fn everything_holds_with_claude() {
     everything_holds(test_name!(), CLAUDE);
+}
+
+#[test]
+fn everything_holds_in_a_container_with_claude() {
+    everything_holds_in_a_container(test_name!(), CLAUDE);
+}
+
+#[test]
+fn everything_holds_in_a_container_with_codex() {
+    everything_holds_in_a_container(test_name!(), CODEX);
+}
+
+#[test]
+fn everything_holds_in_a_container_with_opencode() {
+    everything_holds_in_a_container(test_name!(), OPENCODE);
+}
+
+#[test]
+fn everything_holds_in_a_container_with_native() {
+    everything_holds_in_a_container(test_name!(), NATIVE);
 }
 
 #[test]

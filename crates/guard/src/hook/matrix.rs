@@ -102,6 +102,87 @@ pub const LIMITS: &[&str] = &[
      such a runtime says about itself (turns, cost, that all went well) is no proof; the findings log, which is written outside, is.",
 ];
 
+/// Something that a run relies on, and how it holds in each kind of sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SandboxRow {
+    /// What.
+    pub what: &'static str,
+    /// On this machine's kernel, without containers.
+    pub local: &'static str,
+    /// In a container, with a runtime such as `runc`.
+    pub container: &'static str,
+    /// What is different with `runsc`, which has a kernel of its own.
+    pub own_kernel: &'static str,
+}
+
+const SAME: &str = "the same";
+
+/// What holds where. A run is in a container if an image is named: `--sandbox-image`, `FULLSEND_SANDBOX_IMAGE`, `image` in the
+/// harness.
+pub const SANDBOXES: &[SandboxRow] = &[
+    SandboxRow {
+        what: "Files that are not granted",
+        local: "not there; Landlock besides",
+        container: "not there; what is there is the image's and cannot be changed. No Landlock",
+        own_kernel: SAME,
+    },
+    SandboxRow {
+        what: "Hook wiring, our program, variables and settings of the runtime",
+        local: "mounted read-only over what the agent can write",
+        container: SAME,
+        own_kernel: SAME,
+    },
+    SandboxRow {
+        what: "What decides about tool calls",
+        local: "on the host, in the process of the run or behind a socket",
+        container: SAME,
+        own_kernel: "the built-in agent asks in its own process; for agents of other makers the socket has to be let through \
+                     (`runsc --host-uds=open`), and a run without that is refused",
+    },
+    SandboxRow {
+        what: "Network and keys",
+        local: "none, or the proxy of the host, which attaches the keys",
+        container: SAME,
+        own_kernel: SAME,
+    },
+    SandboxRow {
+        what: "Lists of programs (`exec` in a policy)",
+        local: "nothing else can be executed",
+        container: "refused: only `exec: [\"**\"]`, the image decides",
+        own_kernel: SAME,
+    },
+    SandboxRow {
+        what: "Names of files that were refused (`--explain`)",
+        local: "told",
+        container: "refused; what the proxy, hooks and rules of flow refuse is told",
+        own_kernel: SAME,
+    },
+    SandboxRow {
+        what: "Who owns what the agent writes",
+        local: "whoever started the run",
+        container: "the same; for root by mounts that show its files as those of a user without rights",
+        own_kernel: "the same; not for root, whose runs are refused",
+    },
+    SandboxRow {
+        what: "The first process of the sandbox",
+        local: "out of reach",
+        container: "out of reach",
+        own_kernel: "commands can end it, and the work with it; the run then fails, and what it enforces stays in force",
+    },
+    SandboxRow {
+        what: "The end of a run, by itself, a signal or a kill",
+        local: "every process, mount and file of the sandbox goes with it, or with the next run",
+        container: "the same, and the container",
+        own_kernel: SAME,
+    },
+    SandboxRow {
+        what: "Agents of other makers",
+        local: "run with the libraries of this machine",
+        container: "need the libraries in the image; one that cannot run is refused, with what is missing",
+        own_kernel: SAME,
+    },
+];
+
 /// A scan outside of hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanRow {
@@ -113,7 +194,7 @@ pub struct ScanRow {
     pub command: &'static str,
 }
 
-/// Every scan outside of hooks. None of them happens by itself: there is a command for each.
+/// Every scan outside of hooks. `fullsend run` makes all of them, and there is a command for each.
 pub const SCANS: &[ScanRow] = &[
     ScanRow {
         phase: Phase::HostInput,
@@ -164,12 +245,19 @@ pub fn markdown() -> String {
             if row.limits.is_empty() { "–" } else { row.limits }
         );
     }
+    page.push_str(
+        "\n## Sandboxes\n\nA run is in a container if an image is named, by `--sandbox-image`, `FULLSEND_SANDBOX_IMAGE` or `image` in the harness.\n\n\
+         | What | On this machine | In a container | With `runsc` |\n|---|---|---|---|\n",
+    );
+    for SandboxRow { what, local, container, own_kernel } in SANDBOXES {
+        let _infallible = writeln!(page, "| {what} | {local} | {container} | {own_kernel} |");
+    }
     page.push_str("\n## Limits\n\n");
     for limit in LIMITS {
         let _infallible = writeln!(page, "- {limit}");
     }
     page.push_str(
-        "\n## Scans outside of hooks\n\nThere is a command for each; nothing calls them by itself yet.\n\n| Phase | What is looked at | Command |\n|---|---|---|\n",
+        "\n## Scans outside of hooks\n\n`fullsend run` makes all of them; there is a command for each.\n\n| Phase | What is looked at | Command |\n|---|---|---|\n",
     );
     for row in SCANS {
         let _infallible = writeln!(page, "| `{}` | {} | `{}` |", row.phase, row.what, row.command);
@@ -198,10 +286,12 @@ pub fn json() -> Value {
             "limits": row.limits,
         })
     };
+    let sandbox = |row: &SandboxRow| json!({ "what": row.what, "local": row.local, "container": row.container, "runsc": row.own_kernel });
     let scan = |row: &ScanRow| json!({ "phase": row.phase, "what": row.what, "command": row.command });
     json!({
         "checks": CHECKS.iter().map(check).collect::<Vec<_>>(),
         "runtimes": RUNTIMES.iter().map(runtime).collect::<Vec<_>>(),
+        "sandboxes": SANDBOXES.iter().map(sandbox).collect::<Vec<_>>(),
         "limits": LIMITS,
         "scans": SCANS.iter().map(scan).collect::<Vec<_>>(),
     })

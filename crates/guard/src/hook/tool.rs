@@ -37,6 +37,14 @@ impl Runtime {
             Self::Replay => "replay",
         }
     }
+
+    /// Whether it keeps an agent to the tools of its definition by itself. Where it does not, the hook does.
+    pub const fn limits_tools(self) -> bool {
+        match self {
+            Self::Native | Self::Claude | Self::Replay => true,
+            Self::OpenCode | Self::Codex => false,
+        }
+    }
 }
 
 /// What a tool does, whatever it is called.

@@ -62,17 +62,29 @@ impl Base {
     }
 }
 
-/// Writes to `patch` what leads from `base` of `host` to the files in `copy`; files that are ignored are left out. `path` is
-/// where programs are looked for.
+/// What is compared, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    /// The operator's repository.
+    pub host: &'a Path,
+    /// What it was when the agent got its copy.
+    pub base: &'a Base,
+    /// The agent's copy of it.
+    pub copy: &'a Path,
+    /// A directory of the run's own, in which a temporary one is made: what a killed run leaves there is found again.
+    pub scratch: &'a Path,
+}
+
+/// Writes to `patch` what leads from the base of the operator's repository to the files of the copy; files that are ignored are
+/// left out. `path` is where programs are looked for.
 pub async fn changes(
-    host: &Path,
-    base: &Base,
-    copy: &Path,
+    compared: Compared<'_>,
     patch: &Path,
     path: Option<&str>,
     cancel: &Cancel,
 ) -> Result<(), PatchError> {
-    let scratch = tempfile::Builder::new().prefix("fullsend-patch-").tempdir()?;
+    let Compared { host, base, copy, scratch } = compared;
+    let scratch = tempfile::Builder::new().prefix("patch-").tempdir_in(scratch)?;
     let git = scratch.path().join("git");
     let history = base.0.as_ref();
     empty_repository(&git, history.map_or(USUAL_FORMAT, |history| &history.format))?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fullsend_guard::Severity;
 use fullsend_guard::hook::{
-    AgentTools, AllowlistCheck, CanaryCheck, Checks, CommandCheck, SsrfCheck, TirithCheck,
+    AgentTools, AllowlistCheck, CanaryCheck, Checks, CommandCheck, Runtime, SsrfCheck, TirithCheck,
 };
 use fullsend_harness::schema::{CommandHook, SandboxHooks, Security, Tirith, ToolAllowlist};
 use fullsend_harness::value::TirithLevel;
@@ -26,6 +26,28 @@ pub struct HookInput<'a> {
     pub tirith: Option<&'a Path>,
     /// Canary tokens to look for.
     pub tokens: Vec<String>,
+}
+
+impl HookInput<'_> {
+    /// What an agent definition says about tools, for a runtime. `Bash(git *)` is the tool `Bash` in a list of names. Where the
+    /// hook alone keeps to the definition it allows none of a tool that is allowed in part, and all of one that is denied in
+    /// part is denied: hooks know tools by what they do, not by their arguments.
+    pub fn of_agent(runtime: Runtime, allowed: &[String], denied: &[String]) -> Self {
+        let name =
+            |tool: &String| tool.split_once('(').map_or(tool.as_str(), |(name, _)| name).trim().to_owned();
+        let refused: Vec<String> = denied.iter().map(name).collect();
+        let agent_tools = match runtime.limits_tools() {
+            true => AgentTools::default(),
+            false => AgentTools { allowed: allowed.to_vec(), denied: refused.clone() },
+        };
+        let listed = allowed.iter().map(name).filter(|tool| !tool.is_empty() && !refused.contains(tool));
+        Self {
+            tools: listed.collect(),
+            agent_tools,
+            other_names: runtime != Runtime::Claude,
+            ..Self::default()
+        }
+    }
 }
 
 /// What a `security` block asks hooks to check. Every key is named here, so that none can be read and forgotten.

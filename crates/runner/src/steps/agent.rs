@@ -7,7 +7,7 @@ use fullsend_guard::Outcome as Judged;
 use fullsend_runtimes::{Ended, Iteration, Metrics, RuntimeEvent};
 
 use crate::event::{AccessKind, Event, Step};
-use crate::extract::{self, Base, GitConfig};
+use crate::extract::{self, Base, Compared, GitConfig};
 use crate::pipeline::{Known, Scene};
 use crate::report::IterationRecord;
 use crate::run_dir::{IterationDir, RunDir};
@@ -273,14 +273,15 @@ async fn take_out(
 ) -> Result<Attempted, Stop> {
     let (plan, teller) = (scene.plan, scene.teller);
     let stage = &ground.place.stage;
+    let is_over = || scene.request.cancel.signal().is_some();
     let taking = async {
         if let Some(show) = ground.withheld.git_request(stage, false) {
             // Git in the copy then shows them as they are again; nothing depends on it.
             let _shown_as_deleted = ground.place.backend.exec(&ground.place.session, show).await;
         }
         let failed = |error: extract::ExtractError| Stop::Failed { message: with_cause(&error) };
-        let output =
-            extract::output(&stage.output(), &place.output(), extract::Limits::OUTPUT).map_err(failed)?;
+        let output = extract::output(&stage.output(), &place.output(), extract::Limits::OUTPUT, &is_over);
+        let output = output.map_err(failed)?;
         warn(scene, output.warnings);
         keep_transcripts(scene, ground, place);
         let sanitiser = Sanitiser {
@@ -288,6 +289,7 @@ async fn take_out(
             policy: plan.security.policy,
             log: Some(scene.log),
             largest: sanitise::LARGEST,
+            is_over: &is_over,
         };
         let repo = take_repo(scene, ground, place, git, &sanitiser).await?;
         let sanitised =
@@ -299,7 +301,14 @@ async fn take_out(
         };
         Ok(Made::done(Attempted { ended, sanitised, repo }, detail))
     };
-    teller.step(Step::Extract, Some(number), taking).await
+    let taken = teller.step(Step::Extract, Some(number), taking).await;
+    if let Err(Stop::Cancelled { .. }) = &taken {
+        // Half a copy, of which not everything was made harmless, is worse than none.
+        for half in [place.output(), place.repo()] {
+            let _not_begun = crate::home::remove(&half);
+        }
+    }
+    taken
 }
 
 /// Tells of what was found in files that the agent left.
@@ -345,10 +354,17 @@ async fn take_repo(
 ) -> Result<Option<PathBuf>, Stop> {
     let (request, teller) = (scene.request, scene.teller);
     let repo = place.repo();
-    match extract::repo(&ground.place.stage.repo(), &repo, extract::Limits::REPO, &git.config) {
+    let copied = extract::repo(
+        &ground.place.stage.repo(),
+        &repo,
+        extract::Limits::REPO,
+        &git.config,
+        sanitiser.is_over,
+    );
+    match copied {
         Ok(extracted) => warn(scene, extracted.warnings),
         // The result may still be what was asked for, and a half copy is worse than none.
-        Err(error) if scene.plan.harness.validation_loop.is_some() => {
+        Err(error) if scene.plan.harness.validation_loop.is_some() && !(sanitiser.is_over)() => {
             teller.warn(with_cause(&error));
             let _nothing_to_use = crate::home::remove(&repo);
             return Ok(None);
@@ -369,8 +385,9 @@ async fn take_repo(
         tell_found(scene, "repo", &found);
     }
     let path = request.environment.get("PATH");
-    let (host, patch) = (&request.target_repo, place.changes());
-    match extract::changes(host, &git.base, &repo, &patch, path, &request.cancel).await {
+    let (host, scratch) = (&request.target_repo, ground.place.stage.root());
+    let compared = Compared { host, base: &git.base, copy: &repo, scratch };
+    match extract::changes(compared, &place.changes(), path, &request.cancel).await {
         Ok(()) => {}
         Err(error) => teller.warn(with_cause(&error)),
     }

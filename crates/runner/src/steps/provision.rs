@@ -1,13 +1,13 @@
 //! Makes the sandbox, in which the policy of the harness is true.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use fullsend_runtimes::{PROGRAM, Place, SkillFetcher};
 use fullsend_sandbox::{
-    FilesystemMount, NetworkPolicy, ResourceLimits, SandboxBackend, SandboxSession, SandboxSessionId,
-    SandboxSpec,
+    FilesystemMount, NetworkPolicy, ResourceLimits, SandboxBackend, SandboxError, SandboxSession,
+    SandboxSessionId, SandboxSpec,
 };
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -21,7 +21,9 @@ use crate::held::Held;
 use crate::hook_events::HookEvents;
 use crate::pipeline::{Known, Scene};
 use crate::report::SandboxRecord;
+use crate::request::BackendOrder;
 use crate::run_dir::RunDir;
+use crate::steps::image;
 use crate::steps::pre_script::with_cause;
 use crate::steps::upload::Uploaded;
 use crate::stop::Stop;
@@ -29,8 +31,6 @@ use crate::teller::Made;
 
 /// How long the sandbox may take to be there when the harness does not say.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The image that is used whatever the harness says.
-const IMAGE_VARIABLE: &str = "FULLSEND_SANDBOX_IMAGE";
 
 /// Where the agent works, and what the run still needs of its making.
 #[derive(Debug)]
@@ -54,16 +54,19 @@ pub(crate) async fn provision(
         return Err(Stop::Failed { message: "the run has no directory".to_owned() });
     };
     let egress_log = dir.logs().join("egress.jsonl");
-    let image = request.environment.get(IMAGE_VARIABLE).filter(|image| !image.is_empty());
-    let image = image.or_else(|| harness.image.as_ref().map(|image| image.value.as_str()));
+    let order = order(scene, &egress_log)?;
     serve(scene, dir, held).await?;
     let mut spec = granted(scene, &uploaded, held)?;
     spec.session_id = Some(SandboxSessionId::new(known.run_name())?);
-    let backend = request.backends.connect(image, &egress_log).await?;
+    let backend = request.backends.connect(order).await.map_err(unmade)?;
     let patience = harness.sandbox_timeout_seconds.as_ref();
     let patience = patience.and_then(|seconds| u64::try_from(seconds.value.get()).ok());
     let patience = patience.filter(|seconds| *seconds > 0).map_or(PATIENCE, Duration::from_secs);
     let session = make(&backend, &spec, patience, held).await?;
+    if let Some(image) = order.image {
+        let (programs, hooks) = (&uploaded.equipment.programs, uploaded.hooks.is_some());
+        image::try_out(image, backend.as_ref(), &session.id, programs, hooks).await?;
+    }
     if let Some(hide) = uploaded.withheld.git_request(&uploaded.stage, true) {
         let hidden = backend.exec(&session.id, hide).await?;
         if !hidden.success() {
@@ -76,9 +79,39 @@ pub(crate) async fn provision(
     scene.teller.with_records(|records| records.update(|report| report.sandbox = Some(record(&session))));
     let Uploaded { stage, env, withheld, injected, hooks, events, fetcher, .. } = uploaded;
     let fetcher = fetcher.map(|fetcher| Arc::new(fetcher) as Arc<dyn SkillFetcher>);
-    let place =
-        Place { stage, backend, session: session.id, spec, env, hooks, fetcher, records: dir.records() };
+    let (records, canaries) = (dir.records(), scene.plan.token.iter().cloned().collect());
+    let session = session.id;
+    let place = Place { stage, backend, session, spec, env, hooks, fetcher, canaries, records };
     Ok(Made::done(Ground { place, withheld, injected, events: Mutex::new(events), egress_log }, detail))
+}
+
+/// Which backend is wanted. What containers cannot do is refused before one is made.
+fn order<'a>(scene: &'a Scene<'_, '_>, egress_log: &'a Path) -> Result<BackendOrder<'a>, Stop> {
+    let (options, harness) = (&scene.request.options, &scene.plan.harness);
+    let named = harness.image.as_ref().map(|image| image.value.as_str()).filter(|image| !image.is_empty());
+    let image = options.image.as_deref().or(named);
+    let runtime = options.container_runtime.as_deref();
+    match (image, runtime) {
+        (None, Some(runtime)) => Err(Stop::refused(
+            format!("`{runtime}` is a runtime of containers, and no image for one is named"),
+            "name one with `--sandbox-image` or `image` in the harness, or leave the runtime out",
+        )),
+        (Some(_), _) if options.explain => Err(Stop::refused(
+            "`--explain` has no effect in containers: they do not tell which files were refused",
+            "leave it out, or run without an image",
+        )),
+        (image, runtime) => Ok(BackendOrder { image, runtime, egress_log }),
+    }
+}
+
+/// What a backend cannot enforce is a matter of what was asked for.
+fn unmade(error: SandboxError) -> Stop {
+    if let SandboxError::Unsupported { .. } = &error {
+        let help =
+            "leave out what is not supported, or use another sandbox; `fullsend doctor` tells what there is";
+        return Stop::refused(error.to_string(), help);
+    }
+    Stop::Sandbox(error)
 }
 
 /// Makes the sandbox in a task of its own: when the run ends meanwhile, the making is waited for, since dropping it halfway
@@ -96,7 +129,9 @@ async fn make(
         message: format!("the sandbox was not ready within {} seconds", patience.as_secs()),
     })?;
     held.making = None;
-    Ok(made.map_err(|error| Stop::Failed { message: format!("the sandbox could not be made: {error}") })??)
+    let made =
+        made.map_err(|error| Stop::Failed { message: format!("the sandbox could not be made: {error}") })?;
+    made.map_err(unmade)
 }
 
 /// Starts the servers beside the sandbox.

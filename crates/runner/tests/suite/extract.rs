@@ -62,7 +62,7 @@ fn output_has_only_regular_files() {
     symlink("a", trees.from().join("dirlink")).unwrap();
     fifo(&trees.from().join("pipe"));
     let socket = std::os::unix::net::UnixListener::bind(trees.from().join("socket")).unwrap();
-    let extracted = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT).unwrap();
+    let extracted = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT, &|| false).unwrap();
     drop(socket);
     let mut files = extracted.files.clone();
     files.sort();
@@ -83,7 +83,7 @@ fn copies_are_new_files_for_the_owner_without_special_permissions() {
     trees.write("tool", "#!/bin/sh\n");
     fs::set_permissions(trees.from().join("tool"), Permissions::from_mode(0o6777)).unwrap();
     fs::hard_link(trees.base.path().join("secret"), trees.from().join("hard")).unwrap();
-    extract::repo(&trees.from(), &trees.to(), Limits::REPO, &GitConfig::default()).unwrap();
+    extract::repo(&trees.from(), &trees.to(), Limits::REPO, &GitConfig::default(), &|| false).unwrap();
     let mode = |name: &str| trees.to().join(name).metadata().unwrap().permissions().mode() & 0o7777;
     assert_eq!((mode("tool"), mode("hard"), mode(".")), (0o700, 0o600, 0o700));
     fs::write(trees.to().join("hard"), "changed").unwrap();
@@ -108,7 +108,8 @@ fn links_of_a_repository_stay_only_where_they_lead_inside() {
     make("up/secret", "through_directory");
     make("..", "up");
     make("/proc/self/root/etc/passwd", "magic");
-    let extracted = extract::repo(&trees.from(), &trees.to(), Limits::REPO, &GitConfig::default()).unwrap();
+    let extracted =
+        extract::repo(&trees.from(), &trees.to(), Limits::REPO, &GitConfig::default(), &|| false).unwrap();
     assert_eq!(links(&trees.to()), ["around", "chain", "inside"]);
     assert_eq!(extracted.warnings.len(), 9, "{:#?}", extracted.warnings);
 }
@@ -127,7 +128,7 @@ fn limits_are_errors_that_say_what_is_too_much() {
         for (name, length) in files {
             fs::File::create(trees.from().join(name)).unwrap().set_len(*length).unwrap();
         }
-        match extract::output(&trees.from(), &trees.to(), small) {
+        match extract::output(&trees.from(), &trees.to(), small, &|| false) {
             Err(error @ ExtractError::TooMuch(_)) => assert!(error.to_string().contains(expected), "{error}"),
             other => assert!(expected.is_empty() && other.is_ok(), "{other:?}"),
         }
@@ -135,7 +136,7 @@ fn limits_are_errors_that_say_what_is_too_much() {
     let trees = Trees::new();
     let deep = "d/".repeat(200);
     trees.write(&format!("{deep}x"), "x");
-    let error = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT).unwrap_err();
+    let error = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT, &|| false).unwrap_err();
     assert!(error.to_string().contains("128 directories"), "{error}");
 }
 
@@ -145,7 +146,7 @@ fn a_root_that_became_a_link_is_not_followed() {
     fs::remove_dir(trees.from()).unwrap();
     symlink("/etc", trees.from()).unwrap();
     assert!(matches!(
-        extract::output(&trees.from(), &trees.to(), Limits::OUTPUT),
+        extract::output(&trees.from(), &trees.to(), Limits::OUTPUT, &|| false),
         Err(ExtractError::Io { .. })
     ));
 }
@@ -156,7 +157,7 @@ fn many_warnings_become_a_number() {
     for number in 0..60 {
         symlink("/x", trees.from().join(format!("l{number}"))).unwrap();
     }
-    let extracted = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT).unwrap();
+    let extracted = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT, &|| false).unwrap();
     assert_eq!(extracted.warnings.last().unwrap(), "and 10 more were left out");
 }
 
@@ -164,7 +165,7 @@ fn many_warnings_become_a_number() {
 fn a_removed_output_directory_is_an_empty_one() {
     let trees = Trees::new();
     fs::remove_dir(trees.from()).unwrap();
-    let extracted = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT).unwrap();
+    let extracted = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT, &|| false).unwrap();
     assert_eq!((extracted.files.len(), extracted.warnings.len(), trees.to().is_dir()), (0, 1, true));
 }
 
@@ -198,4 +199,26 @@ fn transcripts_are_copied_by_handle_and_under_their_own_names() {
         "{:?}",
         found.warnings
     );
+}
+
+#[test]
+fn the_end_of_the_run_is_heard_between_files_and_in_large_ones() {
+    let trees = Trees::new();
+    let large = fs::File::create(trees.from().join("large")).unwrap();
+    large.set_len(200 << 20).unwrap();
+    let asked = std::cell::Cell::new(0);
+    let is_over = |most: u32| {
+        asked.set(asked.get() + 1);
+        asked.get() > most
+    };
+    let over = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT, &|| is_over(3));
+    assert!(matches!(over, Err(ExtractError::Over)), "{over:?}");
+    let copied = fs::metadata(trees.to().join("large")).unwrap().len();
+    assert!(copied > 0 && copied < 200 << 20, "{copied}");
+
+    let trees = Trees::new();
+    (0..10).for_each(|name| fs::write(trees.from().join(name.to_string()), "x").unwrap());
+    asked.set(0);
+    let over = extract::output(&trees.from(), &trees.to(), Limits::OUTPUT, &|| is_over(9));
+    assert!(matches!(over, Err(ExtractError::Over)), "{over:?}");
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fullsend_runner::extract::{self, Base, GitConfig, Limits, changes, harden_git};
+use fullsend_runner::extract::{self, Base, Compared, GitConfig, Limits, changes, harden_git};
 use fullsend_runtimes::cancellation;
 use fullsend_testkit::declare_skip;
 
@@ -81,7 +81,7 @@ impl Place {
 async fn extract(place: &Place) -> extract::Extracted {
     let (_canceller, cancel) = cancellation();
     let config = GitConfig::of_host(&place.host(), None, &cancel).await;
-    extract::repo(&place.agent(), &place.copy(), Limits::REPO, &config).unwrap()
+    extract::repo(&place.agent(), &place.copy(), Limits::REPO, &config, &|| false).unwrap()
 }
 
 #[tokio::test]
@@ -236,7 +236,9 @@ async fn the_patch_leads_from_the_hosts_commit_to_what_the_agent_left() {
     fs::write(place.host().join("meanwhile.txt"), "of the operator\n").unwrap();
     git(&place.host(), &["add", "."]).unwrap();
     git(&place.host(), &["commit", "--quiet", "-m", "second"]).unwrap();
-    changes(&place.host(), &base, &place.copy(), &patch, None, &cancel).await.unwrap();
+    let compared =
+        Compared { host: &place.host(), base: &base, copy: &place.copy(), scratch: place.base.path() };
+    changes(compared, &patch, None, &cancel).await.unwrap();
     assert!(!place.trap().exists());
     let text = fs::read_to_string(&patch).unwrap();
     for part in ["+two", "deleted file mode 100644", "+committed", "GIT binary patch", "b/new/binary"] {
@@ -264,7 +266,8 @@ async fn every_kind_of_object_names_gets_a_patch() {
         fs::write(copy.join("file.txt"), "two\n").unwrap();
         let (_canceller, cancel) = cancellation();
         let (begun, patch) = (Base::of_host(&host, None, &cancel).await, base.path().join("changes.patch"));
-        changes(&host, &begun, &copy, &patch, None, &cancel).await.unwrap();
+        let compared = Compared { host: &host, base: &begun, copy: &copy, scratch: base.path() };
+        changes(compared, &patch, None, &cancel).await.unwrap();
         let text = fs::read_to_string(&patch).unwrap();
         assert!(text.contains("-one\n+two\n"), "{format}: {text}");
     }
@@ -283,8 +286,9 @@ async fn without_a_commit_the_files_themselves_are_compared() {
     fs::write(host.join("gone"), "gone\n").unwrap();
     let (_canceller, cancel) = cancellation();
     let patch = base.path().join("p");
-    let base = Base::of_host(&host, None, &cancel).await;
-    changes(&host, &base, &copy, &patch, None, &cancel).await.unwrap();
+    let at_first = Base::of_host(&host, None, &cancel).await;
+    let compared = Compared { host: &host, base: &at_first, copy: &copy, scratch: base.path() };
+    changes(compared, &patch, None, &cancel).await.unwrap();
     let text = fs::read_to_string(&patch).unwrap();
     for part in ["--- a/changed\n+++ b/changed\n", "-one\n+two\n", "+++ b/new\n", "--- a/gone\n"] {
         assert!(text.contains(part), "{part}: {text}");

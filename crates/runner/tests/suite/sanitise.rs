@@ -17,7 +17,7 @@ fn token() -> String {
 
 fn sanitise(directory: &Path) -> Sanitised {
     let checks = Checks::default();
-    Sanitiser { checks: &checks, policy: Policy::default(), log: None, largest: LARGEST }
+    Sanitiser { checks: &checks, policy: Policy::default(), log: None, largest: LARGEST, is_over: &|| false }
         .run(directory)
         .unwrap()
 }
@@ -114,8 +114,13 @@ fn every_finding_is_on_record_with_its_file() {
     let path = directory.path().join("security/findings.jsonl");
     let log = FindingsLog::create(&path, TraceId::generate(), Arc::new(SystemClock)).unwrap();
     let checks = Checks::default();
-    let sanitiser =
-        Sanitiser { checks: &checks, policy: Policy::default(), log: Some(&log), largest: LARGEST };
+    let sanitiser = Sanitiser {
+        checks: &checks,
+        policy: Policy::default(),
+        log: Some(&log),
+        largest: LARGEST,
+        is_over: &|| false,
+    };
     let sanitised = sanitiser.run(&directory.path().join("out")).unwrap();
     let head = log.seal().unwrap();
     let text = fs::read_to_string(&path).unwrap();

@@ -65,13 +65,49 @@ async fn output_exit_code_and_environment_are_as_given() {
 }
 
 #[tokio::test]
-async fn a_script_without_permission_runs_from_a_copy_and_stays_as_it_is() {
+async fn a_script_without_permission_is_read_by_what_its_first_line_names() {
     let (_canceller, cancel) = cancellation();
     let directory = tempfile::tempdir().unwrap();
-    let path = script(directory.path(), "#!/bin/sh\nbasename \"$0\"\n", 0o644);
-    let ran = ran(Program::File(&path), LONG, &cancel).await.unwrap();
-    assert_eq!((ran.end, ran.last_line.as_deref()), (End::Exited(0), Some("it.sh")));
-    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o644);
+    for (first, flags) in [("#!/bin/sh", ""), ("#! /bin/sh -e", "e"), ("#!/bin/sh\t-eu  ", "eu")] {
+        let path = script(directory.path(), &format!("{first}\necho \"$0 $-\"\n"), 0o644);
+        let ran = ran(Program::File(&path), LONG, &cancel).await.unwrap();
+        let last = ran.last_line.unwrap();
+        let (name, set) = last.rsplit_once(' ').unwrap();
+        assert_eq!((ran.end, name), (End::Exited(0), path.to_str().unwrap()), "{first}");
+        assert!(flags.chars().all(|flag| set.contains(flag)), "{first}: {set}");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o644);
+    }
+    for text in ["", "#!", "#!   \n", "echo no first line\n", "#!/no/such/program\n"] {
+        let path = script(directory.path(), text, 0o644);
+        let refused = ran(Program::File(&path), LONG, &cancel).await.unwrap_err();
+        assert!(matches!(refused, ScriptError::Start { .. }), "{text:?}: {refused}");
+    }
+}
+
+/// The script would be done with tidying up before it is ended for taking too long.
+#[tokio::test]
+async fn somebody_in_a_hurry_does_not_wait_for_a_script_that_tidies_up() {
+    let (canceller, cancel) = cancellation();
+    let directory = tempfile::tempdir().unwrap();
+    let mark = |name: &str| directory.path().join(name);
+    let (begun, heard, tidied) = (mark("begun"), mark("heard"), mark("tidied"));
+    let line = format!(
+        "trap 'touch {}; for i in 1 2 3 4 5 6 7 8; do sleep 0.5; done; touch {}; exit 3' TERM; touch {}; while :; do sleep 0.05; done",
+        heard.display(),
+        tidied.display(),
+        begun.display()
+    );
+    let running = tokio::spawn(async move { ran(Program::Shell(&line), LONG, &cancel).await });
+    while !begun.exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    canceller.cancel(2);
+    while !heard.exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    canceller.hurry();
+    assert_eq!(running.await.unwrap().unwrap().end, End::Cancelled(2));
+    assert!(!tidied.exists());
 }
 
 #[tokio::test]

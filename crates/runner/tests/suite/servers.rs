@@ -72,7 +72,8 @@ async fn a_server_is_a_service_with_a_token_and_ends_with_all_its_children() {
         if by_drop {
             drop(servers);
         } else {
-            servers.stop().await;
+            let (_canceller, cancel) = cancellation();
+            servers.stop(&cancel).await;
         }
         assert!(is_gone(&child).await, "the child of the server lives on");
         assert!(!format!("{endpoint:?}").contains(endpoint.headers[0].1.expose()));

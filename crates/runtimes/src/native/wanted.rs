@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fullsend_agent::gate::PromptRole;
 use fullsend_agent::mode::ModeSource;
-use fullsend_agent::scene::{Delivery, SidecarDirs, Wanted};
+use fullsend_agent::scene::{Canaries, Delivery, SidecarDirs, Wanted};
 use fullsend_agent::slot::PromptSlot;
 use fullsend_agent::store::{Provenance, Recorded, ToolAllowance};
 use fullsend_agent::subagent::SEARCH_MODEL;
@@ -68,7 +68,9 @@ impl Native {
             role: PromptRole::DirectCommand,
             provenance: provenance(iteration, &repo),
             manifest: None,
-            canaries: None,
+            canaries: Some(&place.canaries)
+                .filter(|tokens| !tokens.is_empty())
+                .map(|tokens| Canaries { file: None, tokens: tokens.clone() }),
             skills_roots: skills_roots(stage, &repo, &policy, place.fetcher.is_some()),
             preload: Vec::new(),
             catalogue: true,

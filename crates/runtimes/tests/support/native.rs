@@ -205,6 +205,7 @@ impl Room {
             env: BTreeMap::from([("GIVEN".to_owned(), "by the run".to_owned())]),
             hooks: setup.hooks.then_some(desk),
             fetcher: None,
+            canaries: Vec::new(),
             records,
         };
         let (agent, timeout, result) = (setup.agent, setup.timeout, setup.result);

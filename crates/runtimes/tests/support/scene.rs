@@ -166,6 +166,7 @@ impl Scene {
             hooks: Some(HookDesk { decide, log }),
             records: root.path().join("records"),
             fetcher: None,
+            canaries: Vec::new(),
         };
         Self { runtime, place, gateway, log: log_path, plan, dialect: kind.program.dialect, service, root }
     }

@@ -183,7 +183,7 @@ impl Layout {
                 Some(Ok(other)) => drop(shown.insert(mount.target.clone(), other)),
                 // Some file systems cannot show other owners. Then the permission bits for others decide.
                 Some(Err(_)) | None if given.is_some_and(Placed::writes_through) => {
-                    require_writable(mount, user)?
+                    require_writable(mount, user, showing.is_some())?
                 }
                 Some(Err(_)) | None => {}
             }
@@ -250,7 +250,7 @@ fn require_same(mount: &Pinned) -> Result<(), SandboxError> {
 }
 
 /// A container engine cannot show files under another owner, so a grant to write may be of no effect.
-fn require_writable(mount: &Pinned, user: ContainerUser) -> Result<(), SandboxError> {
+fn require_writable(mount: &Pinned, user: ContainerUser, shows: bool) -> Result<(), SandboxError> {
     let path = &mount.source.path;
     let status = rustix::fs::stat(path)
         .map_err(|error| SandboxError::io(format!("cannot look at `{}`", path.display()))(error.into()))?;
@@ -264,8 +264,14 @@ fn require_writable(mount: &Pinned, user: ContainerUser) -> Result<(), SandboxEr
     if user.uid == 0 || status.st_mode & bit != 0 {
         return Ok(());
     }
+    let help = match rustix::process::geteuid().is_root() && !shows {
+        true => {
+            "do not run as root: this runtime has a kernel of its own, to which files of root cannot be shown as another's"
+        }
+        false => "change its owner, configure the user, or use an overlay",
+    };
     Err(SandboxError::InvalidRequest(format!(
-        "mount source `{}` belongs to user {} and cannot be written by user {}, as whom commands run; change its owner, configure the user, or use an overlay",
+        "mount source `{}` belongs to user {} and cannot be written by user {}, as whom commands run; {help}",
         path.display(),
         status.st_uid,
         user.uid

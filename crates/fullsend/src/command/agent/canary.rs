@@ -21,7 +21,7 @@ pub(super) fn asked_or(
     current: &Path,
 ) -> Result<Option<Canaries>> {
     let file = file_of(args, current).or_else(|| recorded.map(Path::to_owned));
-    file.map(|file| Ok(Canaries { tokens: canaries(&file)?, file })).transpose()
+    file.map(|file| Ok(Canaries { tokens: canaries(&file)?, file: Some(file) })).transpose()
 }
 
 /// The file by its real name: a link could be made to lead elsewhere.

@@ -5,8 +5,8 @@ mod canary;
 use std::path::Path;
 
 use anyhow::Result;
-use fullsend_guard::hook::{Checks, HookConfig};
-use fullsend_harness::schema::{HarnessFile, Security};
+use fullsend_guard::hook::{Checks, HookConfig, Runtime};
+use fullsend_harness::schema::{HarnessFile, Security, ToolList};
 use fullsend_harness::{Library, path};
 use fullsend_runner::security::{HookInput, SecurityError, canary_plan, hook_checks};
 use fullsend_yaml::{Diagnostic, Located};
@@ -20,7 +20,7 @@ pub(super) fn run(args: &HookConfigArgs, output: &mut Output) -> Result<Exit> {
     let config = match &args.harness {
         Some(name) => of_harness(args, name, output)?,
         None => {
-            let checks = checks(&Security::default(), args, Vec::new(), output)?;
+            let checks = checks(&Security::default(), args, HookInput::default(), output)?;
             HookConfig { runtime: args.runtime.into(), checks, ..HookConfig::default() }
         }
     };
@@ -41,7 +41,8 @@ fn of_harness(args: &HookConfigArgs, name: &str, output: &mut Output) -> Result<
     let configuration = library.configuration(&mut problems);
     let file = show::locate(&configuration, &root, name)?;
     let harness = library.compose(&file, &mut problems).map(|composition| composition.harness);
-    let tools = harness.as_ref().map(|harness| tools(&mut library, harness, &mut problems));
+    let tools =
+        harness.as_ref().map(|harness| tools(&mut library, harness, args.runtime.into(), &mut problems));
     let (Some(harness), Some(tools), false) = (harness, tools, problems.iter().any(Diagnostic::is_error))
     else {
         diagnostics::print_to_stderr(output, library.sources(), &problems);
@@ -56,32 +57,32 @@ fn of_harness(args: &HookConfigArgs, name: &str, output: &mut Output) -> Result<
     Ok(HookConfig { runtime: args.runtime.into(), checks, ..HookConfig::default() })
 }
 
-/// The tools that the agent definition lists, by name: `Bash(git *)` is the tool `Bash`.
-fn tools(library: &mut Library, harness: &HarnessFile, problems: &mut Vec<Diagnostic>) -> Vec<String> {
+/// What the agent definition says about tools.
+fn tools(
+    library: &mut Library,
+    harness: &HarnessFile,
+    runtime: Runtime,
+    problems: &mut Vec<Diagnostic>,
+) -> HookInput<'static> {
     let agent = harness.agent.as_ref().and_then(|agent| path::resolve(library.root(), agent.local()?));
-    let Some(definition) = agent.and_then(|agent| library.agent(&agent, problems)) else { return Vec::new() };
-    let name = |tool: &Located<String>| {
-        let written = tool.value.as_str();
-        written.split_once('(').map_or(written, |(name, _)| name).trim().to_owned()
+    let Some(definition) = agent.and_then(|agent| library.agent(&agent, problems)) else {
+        return HookInput::default();
     };
-    let refused: Vec<String> =
-        definition.disallowed_tools.iter().flat_map(|list| &list.0).map(name).collect();
-    let listed = definition.tools.iter().flat_map(|list| &list.0).map(name);
-    listed.filter(|tool| !tool.is_empty() && !refused.contains(tool)).collect()
+    let names = |list: &Option<ToolList>| -> Vec<String> {
+        list.iter().flat_map(|list| &list.0).map(|tool: &Located<String>| tool.value.clone()).collect()
+    };
+    HookInput::of_agent(runtime, &names(&definition.tools), &names(&definition.disallowed_tools))
 }
 
 /// What a `security` block asks for.
 fn checks(
     security: &Security,
     args: &HookConfigArgs,
-    tools: Vec<String>,
+    agent: HookInput<'_>,
     output: &mut Output,
 ) -> Result<Checks> {
     let tokens = canary::tokens(&canary_plan(security), args.canary_file.as_deref(), output)?;
-    let checks = hook_checks(
-        security,
-        HookInput { tools, tirith: args.tirith.as_deref(), tokens, ..HookInput::default() },
-    );
+    let checks = hook_checks(security, HookInput { tirith: args.tirith.as_deref(), tokens, ..agent });
     checks.map_err(|error| {
         let help = match &error {
             SecurityError::NoTirith => "name it with `--tirith /path/to/tirith`",

@@ -109,14 +109,27 @@ fn the_configuration_of_a_harness_has_a_place_for_every_key() {
             "tirith": {"enabled": true, "program": "/opt/tirith", "fail_on": "medium", "required": true},
             "ssrf": {"enabled": false, "allowed_hosts": [], "private_hosts": []},
             "canary": {"pre": false, "post": true, "tokens": []},
-            "tool_allowlist": {"enabled": true, "tools": ["Read", "Bash"]},
+            "tool_allowlist": {"enabled": false, "tools": ["Read", "Bash"]},
+            "agent_tools": {"allowed": ["Read", "Bash(git *)", "Write"], "denied": ["Write"]},
             "suppress": false, "unicode": false, "secrets": false,
         },
         "limits": {"max_input_bytes": 10_485_760},
     });
     assert_eq!(serde_json::from_str::<Value>(&with.stdout).unwrap(), expected, "{}", with.stderr);
     place.write("hook.json", with.stdout);
-    assert_eq!(before(&place, &json!({"tool_name": "Read"})), silence());
+    // Codex has no tool of these names, and is kept to the definition by what its tools do.
+    for (tool, code) in [("view_image", None), ("exec_command", Some(2)), ("apply_patch", Some(2))] {
+        let answered = before(&place, &json!({"tool_name": tool, "tool_input": {}}));
+        match code {
+            None => assert_eq!(answered, silence(), "{tool}"),
+            Some(_) => assert_eq!(answered.code, code, "{tool}: {answered:?}"),
+        }
+    }
+    // Claude Code keeps to the definition itself; there the list of names is one more check.
+    let claude = place.run(&["hook", "config", "code", "--tirith", "/opt/tirith"]);
+    let checks = serde_json::from_str::<Value>(&claude.stdout).unwrap()["checks"].clone();
+    assert_eq!(checks["tool_allowlist"], json!({"enabled": true, "tools": ["Read", "Bash"]}));
+    assert_eq!(checks["agent_tools"], Value::Null);
 }
 
 #[test]
