@@ -45,17 +45,13 @@ impl Drive {
             // All that is there is taken in before anything is drawn: a model can say more than a terminal can show.
             let mut next = Some(first);
             while let Some(input) = next {
-                match input {
-                    Input::Terminal(Event::Resize(..)) => screen.forget()?,
-                    input => {
-                        let effects = self.take(input)?;
-                        if effects.contains(&Effect::Redraw) {
-                            screen.forget()?;
-                        }
-                        if let Some(ended) = self.perform(effects) {
-                            return Ok(ended);
-                        }
-                    }
+                let is_resized = matches!(input, Input::Terminal(Event::Resize(..)));
+                let effects = self.take(input)?;
+                if is_resized || effects.contains(&Effect::Redraw) {
+                    screen.forget()?;
+                }
+                if let Some(ended) = self.perform(effects) {
+                    return Ok(ended);
                 }
                 next = self.inputs.try_recv().ok();
             }
@@ -69,20 +65,17 @@ impl Drive {
         loop {
             out.write_all(printed.news(&mut self.chat, &begun).as_bytes())?;
             out.flush()?;
-            let Some(input) = self.inputs.recv().await else { return Ok(Ended::Left) };
-            let input = match input {
-                Input::Line(line) => {
-                    printed.was_typed();
-                    begun.push_str(&line);
-                    if begun.ends_with('\\') && self.chat.question().is_none() {
-                        begun.pop();
-                        begun.push('\n');
-                        continue;
-                    }
-                    Input::Line(std::mem::take(&mut begun))
+            let Some(mut input) = self.inputs.recv().await else { return Ok(Ended::Left) };
+            if let Input::Line(line) = &mut input {
+                printed.was_typed();
+                begun.push_str(line);
+                if begun.ends_with('\\') && self.chat.question().is_none() {
+                    begun.pop();
+                    begun.push('\n');
+                    continue;
                 }
-                input => input,
-            };
+                *line = std::mem::take(&mut begun);
+            }
             let effects = self.take(input)?;
             if let Some(ended) = self.perform(effects) {
                 return Ok(ended);

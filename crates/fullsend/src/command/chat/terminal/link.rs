@@ -159,8 +159,8 @@ fn no_session(problem: String) -> ClientError {
 }
 
 fn told(error: ClientError) -> ChatError {
-    match error {
-        ClientError::Refused(error) => error,
-        other => ChatError::new(ErrorCode::InternalError, other.to_string()),
+    if let ClientError::Refused(error) = error {
+        return error;
     }
+    ChatError::new(ErrorCode::InternalError, error.to_string())
 }

@@ -1,6 +1,8 @@
 //! Events of the service.
 
-use fullsend_chat::protocol::{ChatEvent, EventEnvelope, SessionState, SessionStatus, ToolStatus, TurnUsage};
+use fullsend_chat::protocol::{
+    ChatEvent, EventEnvelope, SessionState, SessionStatus, ToolRef, ToolStatus, TurnUsage,
+};
 
 use super::super::transcript::{Call, CallEnd, Item};
 use super::{Chat, Running, Scroll};
@@ -26,12 +28,20 @@ impl Chat {
             ChatEvent::AssistantDelta { .. }
             | ChatEvent::AssistantRestarted {}
             | ChatEvent::AssistantCompleted { .. } => self.answered(&envelope.event),
-            ChatEvent::ToolStarted { .. }
-            | ChatEvent::ToolCompleted { .. }
-            | ChatEvent::SubagentStarted { .. }
-            | ChatEvent::SubagentCompleted { .. } => self.called(&envelope.event),
-            // The call that did it shows what was changed.
-            ChatEvent::FileChanged { .. } => {}
+            ChatEvent::ToolStarted { tool, summary } => {
+                self.transcript.push(Item::Tool(Call::new(tool.clone(), summary.clone())));
+            }
+            ChatEvent::ToolCompleted { tool, status, result_summary, diff, reason } => {
+                let (result, diff, reason) = (result_summary.clone(), diff.clone(), reason.clone());
+                self.call_ended(tool, CallEnd { status: *status, result, diff, reason });
+            }
+            ChatEvent::SubagentStarted { subagent } => {
+                if let Some(call) = self.call(&subagent.tool_call_id) {
+                    call.subagent = Some(subagent.profile.clone().unwrap_or_else(|| "default".to_owned()));
+                }
+            }
+            // The call that did it says so.
+            ChatEvent::SubagentCompleted { .. } | ChatEvent::FileChanged { .. } => {}
             ChatEvent::ApprovalRequested { approval } => {
                 let request = approval.clone();
                 self.transcript.push(Item::Question { request: request.clone(), answer: None });
@@ -121,32 +131,13 @@ impl Chat {
         }
     }
 
-    fn called(&mut self, event: &ChatEvent) {
-        match event {
-            ChatEvent::ToolStarted { tool, summary } => {
-                self.transcript.push(Item::Tool(Call::new(tool.clone(), summary.clone())));
+    fn call_ended(&mut self, tool: &ToolRef, end: CallEnd) {
+        match self.call(&tool.tool_call_id) {
+            Some(call) => call.end = Some(end),
+            None => {
+                let call = Call { end: Some(end), ..Call::new(tool.clone(), String::new()) };
+                self.transcript.push(Item::Tool(call));
             }
-            ChatEvent::ToolCompleted { tool, status, result_summary, diff, reason } => {
-                let end = CallEnd {
-                    status: *status,
-                    result: result_summary.clone(),
-                    diff: diff.clone(),
-                    reason: reason.clone(),
-                };
-                match self.call(&tool.tool_call_id) {
-                    Some(call) => call.end = Some(end),
-                    None => {
-                        let call = Call { end: Some(end), ..Call::new(tool.clone(), String::new()) };
-                        self.transcript.push(Item::Tool(call));
-                    }
-                }
-            }
-            ChatEvent::SubagentStarted { subagent } => {
-                if let Some(call) = self.call(&subagent.tool_call_id) {
-                    call.subagent = Some(subagent.profile.clone().unwrap_or_else(|| "default".to_owned()));
-                }
-            }
-            _ => {}
         }
     }
 

@@ -1,7 +1,6 @@
 //! The lines of one item.
 
 use fullsend_chat::protocol::{ApprovalRequest, Decision, ToolStatus};
-use serde_json::Value;
 
 use super::super::markdown;
 use super::super::text::{Breaks, Colour, Line, Style, lines as lines_of};
@@ -103,10 +102,8 @@ fn question(request: &ApprovalRequest, answer: Option<&(Decision, String)>) -> V
     let mut shown = marked("? ", YELLOW.bold(), &asked, YELLOW);
     for (key, value) in &request.input {
         // Text is easier to judge without the escapes of JSON.
-        let value = match value {
-            Value::String(text) => text.clone(),
-            other => serde_json::to_string_pretty(other).unwrap_or_default(),
-        };
+        let text = value.as_str().map(str::to_owned);
+        let value = text.unwrap_or_else(|| serde_json::to_string_pretty(value).unwrap_or_default());
         shown.push(Line::new(&format!("{key}:"), Style::DIM).indented(GUTTER));
         let value = value.split('\n').map(|line| Line::new(line, Style::PLAIN).breaking(Breaks::Anywhere));
         shown.extend(value.map(|line| line.indented(2 * GUTTER)));
