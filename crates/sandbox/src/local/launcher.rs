@@ -85,6 +85,8 @@ impl RunningLauncher {
             .stdin(theirs)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            // A terminal sends its signals to everybody in its group. How a session ends is for the host to say.
+            .process_group(0)
             .spawn()
             .map_err(SandboxError::io("cannot start the sandbox launcher"))?;
         let channel = HostChannel::new(ours).map_err(SandboxError::io("cannot watch the control channel"))?;
