@@ -1,14 +1,34 @@
 //! What is left of turns whose process has ended is put in order.
 
+use std::time::Duration;
+
 use super::live::idle;
 use super::{Service, told};
 use crate::protocol::{ChatError, ChatEvent, ErrorCode, SessionStatus, TurnRecord, TurnState, TurnStatus};
 use crate::store::{Change, Expect, StoreError, TurnChange};
 
+/// How long a process that was killed may still seem to live.
+const LAST_BREATH: Duration = Duration::from_millis(100);
+
 impl Service {
     /// Puts on record that turns are over whose process has ended. Called once, before requests are answered.
     pub fn recover(&self) -> Result<(), StoreError> {
-        self.end_interrupted(None)
+        self.end_interrupted(None)?;
+        if self.any_under_way()? {
+            // A process that was killed while it started another is shown as alive until that one has begun.
+            std::thread::sleep(LAST_BREATH);
+            self.end_interrupted(None)?;
+        }
+        Ok(())
+    }
+
+    fn any_under_way(&self) -> Result<bool, StoreError> {
+        for state in [TurnState::Running, TurnState::Canceling] {
+            if !self.books.store.turns(None, Some(state))?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The same for one session, and for a turn of this process whose end could not be written down.
