@@ -102,8 +102,10 @@ fn run_inside(setup: Setup, output: &mut Output) -> Result<Exit> {
     let (ended, session) = talked?;
     if let Some(session) = session {
         output.note(&format!(
-            "The session is kept in {}. Go on with it: fullsend chat --resume {session}",
-            shown(&database)
+            "The session is kept in {}. Go on with it: fullsend chat --resume {}",
+            shown(&database),
+            // A program may have named it.
+            text::clean(&session)
         ));
     }
     Ok(match ended {
