@@ -327,3 +327,28 @@ fn a_session_that_could_not_work_does_not_begin() {
     assert_eq!(chat.kinds().len(), 0);
     assert_eq!(chat.session(&json!({"artifactRoot": "runs"}))["artifactRoot"], json!(workspace.join("runs")));
 }
+
+#[test]
+fn a_question_about_a_call_of_a_subagent_does_not_tell_what_a_handle_stands_for() {
+    let place = AgentPlace::new(&json!({
+        "turns": [{"calls": [{"tool": "delegate_task", "args": {"goal": "Look."}}]}, {"say": "Done."}],
+        "conversations": [{"user": "Look.", "turns": [
+            {"calls": [{"tool": "read_file", "args": {"path": "notes.txt"}}]},
+            {"calls": [bash("{{ results[0].handle.handleId }}")]},
+            {"say": "Looked."},
+        ]}],
+    }));
+    fs::write(place.workspace().join("notes.txt"), format!("deploy with {TOKEN}\n")).unwrap();
+    fs::write(place.beside("canaries"), format!("{TOKEN}\n")).unwrap();
+    let mut chat = Chat::kept(&place, &["--canary-file", "../canaries"]);
+    let asked = json!({"allowedSubagentProfiles": ["default"], "approvalToolIds": ["bash"]});
+    chat.session(&policy(&["delegate_task", "read_file", "bash"], asked));
+    chat.turn("t1", &json!({}));
+    let approval = chat.event("approval_requested")["approval"].clone();
+    let command = approval["input"]["command"].as_str().unwrap();
+    assert!(command.ends_with(":read_file:1"), "{approval}");
+    let answer = json!({"sessionId": "s1", "approvalId": approval["approvalId"], "decision": "deny"});
+    chat.done("resolve_approval", &answer);
+    let (_, _, lines) = chat.end();
+    assert!(!lines.iter().any(|line| line.to_string().contains(TOKEN)));
+}
