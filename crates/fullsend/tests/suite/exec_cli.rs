@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use fullsend_testkit::gateway::{GatewayReply, GatewayRequest, ScriptedGateway};
-use fullsend_testkit::{Reply, Server, TestCa, Validity, declare_skip, test_name};
+use fullsend_testkit::{Reply, Server, TestCa, Validity, test_name};
 use serde_json::{Value, json};
 
 use crate::suite::running::{Place, Ran};
@@ -35,17 +35,6 @@ fn place() -> Place {
 fn replayed(place: &Place, arguments: &[&str]) -> Ran {
     let usual = ["--workspace", "ws", "--replay", "says.yaml", "--output-mode", "batch"];
     exec_with(place, &[], &[&usual, arguments].concat())
-}
-
-/// Whether commands can be run here; if not, that is a skip.
-fn has_sandbox(place: &Place, test: &str) -> bool {
-    let mut command = place.command(&["doctor"]);
-    command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
-    let doctor = Ran::from(command.output().unwrap());
-    if doctor.code != Some(0) {
-        declare_skip(test, &format!("no sandbox: {}{}", doctor.stdout, doctor.stderr));
-    }
-    doctor.code == Some(0)
 }
 
 fn json_of(path: &Path) -> Value {
@@ -253,7 +242,7 @@ fn a_structured_result_is_checked_and_may_be_repaired() {
 #[test]
 fn a_structured_result_behind_a_link_that_the_agent_made_is_none() {
     let place = place();
-    if !has_sandbox(&place, test_name!()) {
+    if !place.has_sandbox(test_name!()) {
         return;
     }
     let outside = place.write("elsewhere/result.json", r#"{"ok":true}"#);
@@ -422,7 +411,7 @@ fn the_example_works_and_goes_on_where_it_stopped() {
         command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
         Ran::from(command.output().unwrap())
     };
-    if !has_sandbox(&place, test_name!()) {
+    if !place.has_sandbox(test_name!()) {
         return;
     }
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agent/greet.yaml");
