@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 
-use fullsend_testkit::{declare_skip, test_name};
+use fullsend_testkit::test_name;
 use rustix::process::Signal;
 use rustix::termios::LocalModes;
 
@@ -58,17 +58,6 @@ fn settled(terminal: &Terminal, text: &str) -> Vec<String> {
 fn leave(terminal: &mut Terminal) {
     terminal.press(CTRL_D);
     assert_eq!(terminal.end().code(), Some(0));
-}
-
-/// Whether commands can be run here; if not, that is a skip.
-fn has_sandbox(place: &Place, test: &str) -> bool {
-    let mut command = place.command(&["doctor"]);
-    command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
-    let doctor = Ran::from(command.output().unwrap());
-    if doctor.code != Some(0) {
-        declare_skip(test, &format!("no sandbox: {}{}", doctor.stdout, doctor.stderr));
-    }
-    doctor.code == Some(0)
 }
 
 /// The rows from the one that is like this on.
@@ -224,7 +213,7 @@ turns:
   - say: "Still here."
 "#;
     let place = place(script);
-    if !has_sandbox(&place, test_name!()) {
+    if !place.has_sandbox(test_name!()) {
         return;
     }
     let mut terminal = start(&place);

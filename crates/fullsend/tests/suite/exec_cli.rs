@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use fullsend_testkit::gateway::{GatewayReply, GatewayRequest, ScriptedGateway};
-use fullsend_testkit::{Reply, Server, TestCa, Validity, declare_skip, test_name};
+use fullsend_testkit::{Reply, Server, TestCa, Validity, test_name};
 use serde_json::{Value, json};
 
 use crate::suite::running::{Place, Ran};
@@ -35,17 +35,6 @@ fn place() -> Place {
 fn replayed(place: &Place, arguments: &[&str]) -> Ran {
     let usual = ["--workspace", "ws", "--replay", "says.yaml", "--output-mode", "batch"];
     exec_with(place, &[], &[&usual, arguments].concat())
-}
-
-/// Whether commands can be run here; if not, that is a skip.
-fn has_sandbox(place: &Place, test: &str) -> bool {
-    let mut command = place.command(&["doctor"]);
-    command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
-    let doctor = Ran::from(command.output().unwrap());
-    if doctor.code != Some(0) {
-        declare_skip(test, &format!("no sandbox: {}{}", doctor.stdout, doctor.stderr));
-    }
-    doctor.code == Some(0)
 }
 
 fn json_of(path: &Path) -> Value {
@@ -129,6 +118,7 @@ fn what_cannot_be_done_is_refused_with_advice_before_anything_happens() {
         (&["p", "--image", "missing.png"], &["missing.png"]),
         (&["p", "--image", "README.md"], &["README.md", "PNG, JPEG, GIF or WebP"]),
         (&["p", "--image", ""], &["--image"]),
+        (&["p", "--result-json-path", "nowhere/r.json"], &["nowhere/r.json", "make the directory `nowhere`"]),
         (&["p", "--image", "c.png", "--resume-run", "r"], &["--image", "--prompt"]),
         (&["p", "--sandbox-docker-runtime", "runsc"], &["--sandbox-image"]),
         (&["p", "--host-mount", "name=a,source=.,target=/"], &["target `/`"]),
@@ -253,7 +243,7 @@ fn a_structured_result_is_checked_and_may_be_repaired() {
 #[test]
 fn a_structured_result_behind_a_link_that_the_agent_made_is_none() {
     let place = place();
-    if !has_sandbox(&place, test_name!()) {
+    if !place.has_sandbox(test_name!()) {
         return;
     }
     let outside = place.write("elsewhere/result.json", r#"{"ok":true}"#);
@@ -379,7 +369,14 @@ fn what_the_environment_lacks_or_has_wrong_is_said() {
         (&[model], &["no model gateway is named", "--gateway-base-url"]),
         (&[model, url], &["no key", "FULLSEND_API_KEY", "--gateway-auth-mode none"]),
         (&[model, url, ("FULLSEND_API_KEY", " ")], &["no key"]),
-        (&[model, url, ("FULLSEND_GATEWAY_AUTH_MODE", "basic")], &["basic", "`bearer` or `none`"]),
+        (
+            &[model, url, ("FULLSEND_GATEWAY_AUTH_MODE", "basic")],
+            &["basic", "`bearer`, `bearer-unencrypted` or `none`"],
+        ),
+        (
+            &[model, ("FULLSEND_GATEWAY_BASE_URL", "http://192.0.2.7:1"), ("FULLSEND_API_KEY", "k")],
+            &["`http://192.0.2.7:1` without encryption", "https", "--gateway-auth-mode bearer-unencrypted"],
+        ),
         (
             &[model, url, ("OPENAI_API_KEY", "k"), ("CF_CFC_MODE", "bogus")],
             &["bogus", "disabled", "observe", "enforce-explicit", "enforce-strict"],
@@ -392,6 +389,19 @@ fn what_the_environment_lacks_or_has_wrong_is_said() {
             assert!(ran.stderr.contains(part), "{variables:?} without {part:?}: {}", ran.stderr);
         }
     }
+}
+
+#[test]
+fn the_whole_file_system_is_no_workspace_and_a_plain_directory_no_run() {
+    let place = place();
+    let ran = exec_with(&place, &[], &["--workspace", "/", "--replay", "says.yaml", "--prompt", "p"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("root of the file system"), "{}", ran.stderr);
+    fs::create_dir(place.path().join("plain")).unwrap();
+    let ran = place.run(&["resume", "plain"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("plain"), "{}", ran.stderr);
+    assert_eq!(fs::read_dir(place.path().join("plain")).unwrap().count(), 0, "nothing is left there");
 }
 
 #[test]
@@ -422,7 +432,7 @@ fn the_example_works_and_goes_on_where_it_stopped() {
         command.env("HOME", place.path().join("home")).env("PATH", "/usr/bin:/bin");
         Ran::from(command.output().unwrap())
     };
-    if !has_sandbox(&place, test_name!()) {
+    if !place.has_sandbox(test_name!()) {
         return;
     }
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/agent/greet.yaml");

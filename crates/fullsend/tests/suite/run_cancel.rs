@@ -338,7 +338,7 @@ fn interruptions(seed: u64, length: Duration, many: u32) -> Vec<Interruption> {
 }
 
 /// Starts a run and waits until its report says that a step has begun.
-pub(crate) fn until(scene: &Scene, options: &[&str], step: &str) -> Child {
+fn until(scene: &Scene, options: &[&str], step: &str) -> Child {
     let mut child = scene.start(options);
     let wanted = format!("\"step\": \"{step}\"");
     let start = Instant::now();
@@ -358,8 +358,13 @@ pub(crate) fn until(scene: &Scene, options: &[&str], step: &str) -> Child {
 #[test]
 fn what_a_killed_run_leaves_is_removed_by_the_next_one() {
     let Some(scene) = Scene::if_possible("what_a_killed_run_leaves") else { return };
-    for step in ["upload", "provision", "agent", "validate"] {
-        let mut child = until(&scene, &[], step);
+    the_next_tidies_up_after(&scene, &["upload", "provision", "agent", "validate"]);
+}
+
+/// Kills a run in each of these steps, and sees that the next one leaves nothing of theirs.
+pub(crate) fn the_next_tidies_up_after(scene: &Scene, steps: &[&str]) {
+    for step in steps {
+        let mut child = until(scene, &[], step);
         child.kill().unwrap();
         child.wait().unwrap();
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::suite::docker_engine::{self, EmptyImage, IMAGE};
 use crate::suite::examples::{DENIALS, Examples, json, nothing_leaks};
-use crate::suite::run_cancel::{Scene, interrupt_all, until};
+use crate::suite::run_cancel::{Scene, interrupt_all, the_next_tidies_up_after};
 use crate::suite::run_place::{AGENT, bash, harness, says, surround};
 use crate::suite::running::{Place, Ran};
 
@@ -262,15 +262,6 @@ fn what_a_killed_run_leaves_of_containers_is_removed_by_the_next_one() {
         return;
     }
     let scene = Scene::in_containers();
-    for step in ["provision", "agent", "validate"] {
-        let mut child = until(&scene, &[], step);
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-    let child = scene.start(&[]);
-    let pid = child.id();
-    let ran = Ran::from(child.wait_with_output().unwrap());
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert_eq!(scene.files_left(pid), Vec::<String>::new());
+    the_next_tidies_up_after(&scene, &["provision", "agent", "validate"]);
     assert_eq!(docker_engine::containers(&scene.path("state")), "");
 }

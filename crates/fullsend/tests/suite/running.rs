@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use fullsend_testkit::declare_skip;
 use tempfile::TempDir;
 
 /// A directory to run in.
@@ -60,6 +61,17 @@ impl Place {
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         Ran::from(self.command(arguments).output().unwrap())
+    }
+
+    /// Whether commands can be run here; if not, that is a skip.
+    pub(crate) fn has_sandbox(&self, test: &str) -> bool {
+        let mut command = self.command(&["doctor"]);
+        command.env("HOME", self.path().join("home")).env("PATH", "/usr/bin:/bin");
+        let doctor = Ran::from(command.output().unwrap());
+        if doctor.code != Some(0) {
+            declare_skip(test, &format!("no sandbox: {}{}", doctor.stdout, doctor.stderr));
+        }
+        doctor.code == Some(0)
     }
 }
 

@@ -82,7 +82,7 @@ pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
         service,
         begin: setup::session(args, &allowance, &workspace),
         resume: args.resume.clone(),
-        greeting: setup::greeting(&workspace),
+        greeting: setup::greeting(&workspace, args.resume.is_some()),
         database,
     };
     let ended = run_inside(setup, output);
