@@ -127,7 +127,12 @@ async fn pump(service: &Service, writer: impl AsyncWrite + Unpin) -> Result<(), 
                 Item::Event(line) => write(&mut writer, &line).await?,
                 Item::Kept { first, last } => {
                     for sequence in first..=last {
-                        write(&mut writer, &service.store().line(sequence)?).await?;
+                        match service.store().line(sequence) {
+                            Ok(line) => write(&mut writer, &line).await?,
+                            // Somebody did not want to keep it, and the client did not read it in time.
+                            Err(StoreError::EventNotFound { .. }) => {}
+                            Err(error) => return Err(error.into()),
+                        }
                     }
                 }
                 Item::Answer(line, sender) => {

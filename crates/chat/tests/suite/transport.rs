@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use fullsend_chat::service::Settings;
+use fullsend_chat::store::{Place, Retention, Store};
 use fullsend_chat::transport::{TransportError, serve};
+use fullsend_guard::SystemClock;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
@@ -181,4 +183,22 @@ async fn what_a_slow_client_has_not_read_comes_from_the_store() {
         assert_eq!(answer["ok"], true);
         assert_eq!(events, talk.events().await, "with room for {room}");
     }
+}
+
+#[tokio::test]
+async fn what_was_pruned_before_a_slow_client_read_it_is_passed_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("chat.db");
+    let talk = Talk::with(Some(&file), Settings { room: 0, ..Settings::default() });
+    talk.start("s1").await;
+    for number in 0..20 {
+        talk.said("s1", &format!("t{number}"), "write").await;
+    }
+    let other = Store::open(&Place::Existing(file), Arc::new(SystemClock)).unwrap();
+    let pruned = other.prune(&Retention { keep_events: Some(5), older_than: None }).unwrap();
+    assert!(pruned.events > 50, "{pruned:?}");
+    let lines = exchanged(&talk, request("status", &json!({})).as_bytes()).await;
+    let (answer, events) = lines.split_last().unwrap();
+    assert_eq!(answer["ok"], true);
+    assert_eq!(events, talk.events().await, "what is left is told");
 }
