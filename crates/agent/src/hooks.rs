@@ -19,6 +19,8 @@ pub struct HookedCall<'a> {
     pub tool: &'a str,
     /// What it is called with: what handles stand for is in their place.
     pub input: &'a Map<String, Value>,
+    /// The same as the model wrote it, for those who tell others of it: what a handle stands for is not in it.
+    pub written: &'a str,
 }
 
 /// Whether a call may be made.

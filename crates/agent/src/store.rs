@@ -119,6 +119,10 @@ impl RunStore {
     pub fn reopen(run: &Path, clock: Arc<dyn Clock>) -> Result<(Self, Recorded), StoreError> {
         let run_dir = run_dir_of(run)?;
         let directory = open_run(&run_dir)?;
+        // Nothing is left in a directory that somebody named by mistake.
+        if !files::has(&directory, JOURNAL) {
+            return Err(StoreError::NoRun { path: run.to_owned() });
+        }
         let lock = RunLock::take(&directory, &run_dir, &*clock)?;
         let mut fold = Fold::beside(run_dir.parent());
         let (journal, cut_bytes) = Journal::reopen(&directory, &run_dir, |entry| fold.add(entry))?;

@@ -133,6 +133,9 @@ pub enum WorkspaceError {
         /// Why not.
         source: std::io::Error,
     },
+    /// The whole file system was to be worked in.
+    #[error("the workspace is the root of the file system; choose the directory that the work is in")]
+    RootAsWorkspace,
     /// The whole file system was to be mounted.
     #[error("host mount `{0}` is the root of the file system; mount the directory that is needed")]
     WholeFileSystem(String),
@@ -175,6 +178,9 @@ impl Workspace {
         let reserved = plan.reserved.iter().map(|path| reserve(path)).collect::<Result<Vec<_>, _>>()?;
         let mut workspace = Self { mounts: Vec::with_capacity(1 + plan.mounts.len()), reserved };
         let (host, handle, stat) = open_directory(plan.root, "the workspace")?;
+        if host.parent().is_none() {
+            return Err(WorkspaceError::RootAsWorkspace);
+        }
         let name = "workspace".to_owned();
         let target = target_of(&name, plan.target)?;
         workspace.add(Mount { name, host, target, access: plan.access, device: stat.st_dev, handle })?;

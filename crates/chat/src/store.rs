@@ -100,6 +100,11 @@ impl Store {
         self.writer().commit(&change, &*self.clock, &self.owner).map_err(|fault| fault.at(&self.place))
     }
 
+    /// Writes down what has become of a session, where nothing has happened that anybody is told.
+    pub fn keep(&self, session: &SessionStatus) -> Result<(), StoreError> {
+        self.writer().keep(session).map_err(|fault| fault.at(&self.place))
+    }
+
     /// All sessions, or one, by the time of their beginning. An unknown id gives none.
     pub fn sessions(&self, only: Option<&str>) -> Result<Vec<SessionStatus>, StoreError> {
         self.read(|connection| rows::sessions(connection, only))

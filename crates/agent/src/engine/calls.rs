@@ -139,6 +139,7 @@ impl Engine<'_> {
                 (one.tool.clone(), std::mem::take(&mut one.input), one.output_id.clone());
             let (label, hooks) = (one.label.clone(), self.parts.hooks.clone());
             let call_id = one.call.id.clone();
+            let written = hooks.as_ref().map(|_| one.call.arguments.clone()).unwrap_or_default();
             async move {
                 let start = Instant::now();
                 let context = ToolCallContext {
@@ -155,7 +156,8 @@ impl Engine<'_> {
                     },
                 };
                 let took_ms = since(start);
-                let call = HookedCall { call_id: &call_id, tool: tool.spec().name, input: &input };
+                let (name, written) = (tool.spec().name, written.as_str());
+                let call = HookedCall { call_id: &call_id, tool: name, input: &input, written };
                 let remark = match (hooks, &mut result) {
                     (Some(hooks), Ok(output)) => hooks::look_at(&*hooks, call, &output_id, output).await,
                     (None, _) | (_, Err(_)) => None,
@@ -197,7 +199,8 @@ impl Engine<'_> {
             judgement.profile = Some(profile);
         }
         let hooks = self.parts.hooks.clone();
-        let hooked = HookedCall { call_id: &call.id, tool: name, input: &input };
+        let written = call.arguments.as_str();
+        let hooked = HookedCall { call_id: &call.id, tool: name, input: &input, written };
         let asked = Instant::now();
         if let (Some(reason), Some(hooks)) = (judgement.appealable(), hooks.as_deref())
             && let Before::Allowed = hooks.appeal(hooked, &reason).await
@@ -244,7 +247,7 @@ impl Engine<'_> {
         };
         self.fill_in(&mut ready, &named)?;
         if !named.is_empty() && ready.settled.is_none() {
-            let call = HookedCall { call_id: &call.id, tool: name, input: &ready.input };
+            let call = HookedCall { call_id: &call.id, tool: name, input: &ready.input, written };
             if hooks::objection(hooks.as_deref(), call).await.is_some() {
                 // Why would tell of the value, and so would a denial: this is an output like others, and as hidden.
                 let remark = Remark {

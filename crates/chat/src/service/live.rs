@@ -92,11 +92,16 @@ impl Live {
         }
     }
 
-    /// The run that has the conversation; on record with the next thing that happens.
-    pub(crate) fn run_began(&self, run_id: &str) {
+    /// The run that has the conversation. It is on record before anything happens in it: the model may think for minutes
+    /// before it says something, and a process that dies meanwhile must not leave a session without its conversation.
+    pub(crate) fn run_began(&self, books: &Books, run_id: &str) {
         let mut state = self.lock();
+        if state.session.harness_run_id.as_deref() == Some(run_id) {
+            return;
+        }
         state.session.harness_run_id = Some(run_id.to_owned());
-        state.changed = true;
+        // Where this fails, it is on record with the next thing that happens. A turn that is over has no say any more.
+        state.changed = state.phase == Phase::Over || books.store.keep(&state.session).is_err();
     }
 
     /// Tells what happens in the turn. Nothing is told of a turn that is being ended. When something cannot be written down,

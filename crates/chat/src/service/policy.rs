@@ -120,6 +120,9 @@ pub(super) fn of_turn(
         &session.allowed_subagent_profiles,
     );
     more.laxer(mode, least);
+    if policy.tool_mode == ToolMode::WorkspaceWrite && session.tool_mode == ToolMode::ReadOnly {
+        more.0.push("toolMode: workspace-write".to_owned());
+    }
     if policy.ask_on_flow_denial && !session.ask_on_flow_denial {
         more.0.push("askOnFlowDenial".to_owned());
     }

@@ -21,6 +21,10 @@ const METHODS: [&str; 9] = [
     "list_turns",
 ];
 
+/// How deeply what a request says may be nested. What is kept of it comes back inside of answers and events, which readers
+/// of JSON refuse beyond some depth: often 128.
+const DEEPEST: usize = 100;
+
 /// What could be read of a line.
 #[derive(Debug)]
 pub(super) struct Read {
@@ -73,7 +77,10 @@ fn method(mut request: Map<String, Value>) -> Result<Method, ChatError> {
     };
     let params = match request.remove("params") {
         None | Some(Value::Null) => Value::Object(Map::new()),
-        Some(params @ Value::Object(_)) => params,
+        Some(params @ Value::Object(_)) if depth(&params) <= DEEPEST => params,
+        Some(Value::Object(_)) => {
+            return Err(wrong("params", &format!("it is nested more than {DEEPEST} deep")));
+        }
         Some(_) => return Err(wrong("params", "an object is expected")),
     };
     let name = match request.get("method") {
@@ -100,6 +107,15 @@ fn method(mut request: Map<String, Value>) -> Result<Method, ChatError> {
     };
     check(&method)?;
     Ok(method)
+}
+
+/// How many lists and objects are around the innermost one, itself included.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or_default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 /// What a client says first is answered in whatever version it says it, as long as there is one that both speak.

@@ -111,6 +111,13 @@ impl Writer {
         };
         Ok(Stored { sequence, line: envelope.line().into() })
     }
+
+    /// Writes down how a session stands, without anything that has happened.
+    pub(super) fn keep(&mut self, session: &SessionStatus) -> Result<(), Fault> {
+        let transaction = Transaction::write(&self.connection)?;
+        update_session(&self.connection, &session.session_id, session, &stored(session)?)?;
+        transaction.commit()
+    }
 }
 
 /// Whether things are as expected.
@@ -158,9 +165,7 @@ fn under_way(connection: &Connection, session_id: &str) -> Result<Option<(String
 }
 
 fn write_session(connection: &Connection, change: &Change<'_>, session: &SessionStatus) -> Result<(), Fault> {
-    // The turn has its own row.
-    let stored = SessionStatus { active_turn: None, ..session.clone() };
-    let status = json("session", &stored)?;
+    let status = stored(session)?;
     let id = change.session_id;
     if change.expect == Expect::NewSession {
         let mut statement = connection.prepare_cached(
@@ -172,6 +177,20 @@ fn write_session(connection: &Connection, change: &Change<'_>, session: &Session
             _ => Ok(()),
         };
     }
+    update_session(connection, id, session, &status)
+}
+
+/// A session as its row has it: the turn has its own.
+fn stored(session: &SessionStatus) -> Result<String, Fault> {
+    json("session", &SessionStatus { active_turn: None, ..session.clone() })
+}
+
+fn update_session(
+    connection: &Connection,
+    id: &str,
+    session: &SessionStatus,
+    status: &str,
+) -> Result<(), Fault> {
     let mut statement = connection
         .prepare_cached("UPDATE chat_session SET status = ?2, closed_at = ?3 WHERE session_id = ?1")?;
     match statement.execute(params![id, status, session.closed_at])? {

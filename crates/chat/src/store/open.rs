@@ -1,8 +1,8 @@
 //! Opening a database: nothing is written to a file before it is known to be ours.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -96,6 +96,9 @@ fn prepare(path: &Path, place: &str) -> Result<Connection, Fault> {
     if is_ours(&connection, place)? {
         check(&connection, place)?;
     } else {
+        // Somebody else may have made it; what SQLite puts beside it has its mode as well.
+        fs::set_permissions(path, Permissions::from_mode(0o600))
+            .map_err(|source| StoreError::Open { path: path.to_owned(), source })?;
         // Space is given back in small steps, without rewriting the file. It must be said before the first page.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }

@@ -3,6 +3,7 @@
 mod asking;
 mod ending;
 mod making;
+mod root;
 mod telling;
 
 use std::fmt;
@@ -65,25 +66,29 @@ impl AgentTurns {
 impl TurnRunner for AgentTurns {
     fn begin(&self, ask: &StartSession) -> Result<Ground, ChatError> {
         let workspace = self.kit.workspace(&ask.workspace.host_path)?;
-        if let Some(cwd) = making::start_of(&ask.workspace)
-            && !workspace.join(&cwd).is_dir()
-        {
-            let message =
-                format!("`params.workspace.cwd` is wrong: there is no directory `{}`", cwd.display());
-            return Err(
-                ChatError::new(ErrorCode::InvalidRequest, message).with("path", "params.workspace.cwd")
-            );
-        }
+        check_start(ask, &workspace)?;
         let model = self.kit.model(ask.model.as_deref())?;
-        let root = ask.artifact_root.as_ref().map(|root| workspace.join(root));
-        let root =
-            root.or_else(|| self.kit.artifact_root.clone()).unwrap_or_else(|| workspace.join(ARTIFACTS));
+        let root = root::of(&self.kit, ask, &workspace)?;
         Ok(Ground { model: Some(model.name), artifact_root: Some(root.display().to_string()) })
     }
 
     fn run(&self, order: TurnOrder, desk: TurnDesk) -> Pending<'static, TurnEnd> {
         let kit = self.kit.clone();
         Box::pin(async move { run(kit, order, desk).await.unwrap_or_else(|end| end) })
+    }
+}
+
+/// A session that begins elsewhere than in its workspace could make no turn.
+fn check_start(ask: &StartSession, workspace: &Path) -> Result<(), ChatError> {
+    let Some(cwd) = making::start_of(&ask.workspace) else { return Ok(()) };
+    let wrong = |problem: &str| {
+        let message = format!("`params.workspace.cwd` is wrong: {problem} `{}`", cwd.display());
+        Err(ChatError::new(ErrorCode::InvalidRequest, message).with("path", "params.workspace.cwd"))
+    };
+    match workspace.join(&cwd).canonicalize() {
+        Ok(real) if !real.starts_with(workspace) => wrong("the workspace does not have"),
+        Ok(real) if real.is_dir() => Ok(()),
+        Ok(_) | Err(_) => wrong("there is no directory"),
     }
 }
 

@@ -49,6 +49,6 @@ impl TurnDesk {
 
     /// The run of the agent that has the conversation of the session from now on.
     pub fn run_began(&self, run_id: &str) {
-        self.live.run_began(run_id);
+        self.live.run_began(&self.books, run_id);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use fullsend_agent::gate::FlowMode;
+use fullsend_chat::protocol::ToolMode;
 use fullsend_chat::service::{Allowance, READ_ONLY_TOOLS, Settings};
 use serde_json::{Value, json};
 
@@ -129,6 +130,25 @@ async fn a_turn_may_not_do_more_than_its_session() {
     talk.ended("s1", "t1").await;
     let orders = talk.script.orders.lock().unwrap();
     assert!(orders[0].turn.policy.approval_tool_ids.contains("bash"));
+}
+
+#[tokio::test]
+async fn a_turn_of_a_read_only_session_is_read_only_whatever_it_is_about() {
+    let talk = Talk::new();
+    let read_only = policy(&["read_file"], json!({"toolMode": "read-only", "allowedSubagentProfiles": []}));
+    talk.done("start_session", session(read_only, json!({}))).await;
+    let writes = policy(&["read_file"], json!({"allowedSubagentProfiles": []}));
+    for context in [json!(null), json!({"type": "workspace"})] {
+        let turn = json!({"sessionId": "s1", "input": {"text": "x"}, "policy": writes, "context": context});
+        let error = talk.refused("start_turn", turn).await;
+        assert_eq!(error["code"], "policy_denied");
+        assert_eq!(error["details"]["beyond"], json!(["toolMode: workspace-write"]));
+    }
+    let turn =
+        json!({"sessionId": "s1", "turnId": "t1", "input": {"text": "x"}, "context": {"type": "workspace"}});
+    talk.done("start_turn", turn).await;
+    talk.ended("s1", "t1").await;
+    assert_eq!(talk.script.orders.lock().unwrap()[0].turn.policy.tool_mode, ToolMode::ReadOnly);
 }
 
 #[tokio::test]

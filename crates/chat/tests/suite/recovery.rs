@@ -46,6 +46,25 @@ fn a_turn_that_was_interrupted_is_marked_and_the_session_goes_on() {
 }
 
 #[test]
+fn a_session_knows_its_conversation_before_anything_is_said_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("chat.db");
+    on_a_runtime(async || {
+        let talk = Talk::on(Some(&database));
+        talk.start("s1").await;
+        talk.say("s1", "t1", "a run that stays").await;
+        while talk.status("s1").await["harnessRunId"].is_null() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(talk.kinds().await, ["session_started", "turn_started"]);
+    });
+    on_a_runtime(async || {
+        let talk = Talk::on(Some(&database));
+        assert_eq!(talk.status("s1").await["harnessRunId"], "run-1");
+    });
+}
+
+#[test]
 fn a_turn_that_was_being_ended_is_marked_as_ended() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("chat.db");

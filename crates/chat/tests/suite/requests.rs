@@ -91,6 +91,20 @@ async fn an_error_names_its_place_under_the_id_of_the_request() {
 }
 
 #[tokio::test]
+async fn what_is_kept_of_a_request_can_be_read_by_everybody() {
+    let talk = Talk::new();
+    let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({ "in": inner }));
+    let session = |id: &str, levels| json!({"sessionId": id, "workspace": {"hostPath": "/w"}, "metadata": nested(levels)});
+    // `params` is around it, and its innermost object is one as well.
+    let error = talk.refused("start_session", session("s1", 99)).await;
+    assert_eq!((&error["code"], &error["details"]["path"]), (&json!("invalid_request"), &json!("params")));
+    talk.done("start_session", session("s2", 98)).await;
+    // Reading these answers is what would fail.
+    assert_eq!(talk.events().await.len(), 1);
+    assert_eq!(talk.done("status", json!({})).await["sessions"][0]["metadata"], nested(98));
+}
+
+#[tokio::test]
 async fn the_envelope_is_looked_at_as_well() {
     let talk = Talk::new();
     let table = [

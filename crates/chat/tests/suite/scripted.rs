@@ -61,6 +61,10 @@ async fn play(said: &str, desk: &TurnDesk, gate: &Notify) -> TurnEnd {
         "break" => return TurnEnd::Broken(ChatError::new(ErrorCode::SessionUnusable, "the record is gone")),
         "panic" => panic!("as the test wants"),
         "a run" => desk.run_began("run-1"),
+        "a run that stays" => {
+            desk.run_began("run-1");
+            gate.notified().await;
+        }
         _ => {}
     }
     reply(desk, "Hi")

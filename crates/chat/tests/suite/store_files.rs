@@ -101,7 +101,12 @@ fn an_empty_file_becomes_a_database() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("chat.db");
     fs::write(&path, "").unwrap();
-    assert_eq!(begin_session(&open(&path), "s").unwrap().sequence, 1);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    let store = open(&path);
+    assert_eq!(begin_session(&store, "s").unwrap().sequence, 1);
+    for entry in fs::read_dir(directory.path()).unwrap().map(Result::unwrap) {
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.path());
+    }
 }
 
 #[test]

@@ -98,7 +98,8 @@ pub(crate) struct ModelArgs {
     /// Where an OpenAI-compatible gateway is; its path is kept
     #[arg(long, value_name = "URL")]
     pub(crate) gateway_base_url: Option<String>,
-    /// How to authenticate: with a key from the environment, or not at all
+    /// How to authenticate: with a key from the environment (`bearer`), or not at all (`none`); `bearer-unencrypted` sends the
+    /// key over `http` to another machine as well
     #[arg(long, value_name = "MODE")]
     pub(crate) gateway_auth_mode: Option<String>,
     /// Seconds to wait for the gateway: for its answer to begin, and between two pieces of it [default: 300 and 120]

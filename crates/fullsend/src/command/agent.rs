@@ -37,6 +37,16 @@ pub(super) fn exec(args: &AgentExecArgs, output: &mut Output) -> Result<Exit> {
         output.json(&capabilities::document())?;
         return Ok(Exit::Done);
     }
+    if let Some(path) = &args.result.result_json_path {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        ensure!(
+            parent.is_dir(),
+            Advice::new(
+                format!("`--result-json-path {}` cannot be written", path.display()),
+                format!("make the directory `{}` first", parent.display())
+            )
+        );
+    }
     let prepared = match &args.resume_run {
         Some(run) => prepare_resumed(run, args, output),
         None => prepare_new(args, output),

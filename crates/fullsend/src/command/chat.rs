@@ -15,6 +15,7 @@ use fullsend_chat::service::{Allowance, Complaints, Service, Settings, USUAL_ROO
 use fullsend_chat::store::{Place, Store};
 use fullsend_chat::turn::AgentTurns;
 use fullsend_guard::SystemClock;
+use fullsend_yaml::printable;
 
 use crate::cli::{ChatArgs, ChatCommand, ChatDatabaseArgs};
 use crate::environment;
@@ -54,11 +55,11 @@ fn service(
     Ok((Arc::new(service), allowance))
 }
 
-/// Says on standard error what can be told nowhere else.
+/// Says on standard error what can be told nowhere else. Clients name sessions and turns, and name them as they like.
 fn complain(text: &str) {
     use std::io::Write as _;
 
-    let _nowhere_to_tell = writeln!(std::io::stderr().lock(), "error: {text}");
+    let _nowhere_to_tell = writeln!(std::io::stderr().lock(), "error: {}", printable(text.to_owned()));
 }
 
 /// The database that is looked after; it must be there.

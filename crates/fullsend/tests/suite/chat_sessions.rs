@@ -230,7 +230,9 @@ fn a_session_whose_record_is_gone_says_so_for_good() {
     let error = chat.until(|line| line["event"]["kind"] == "error");
     assert_eq!(error["event"]["fatal"], true);
     let again = json!({"sessionId": "s1", "input": {"text": "x"}});
-    assert_eq!(chat.ask("start_turn", &again)["error"]["code"], "session_unusable");
+    // The answer about the turn before may come after all of its events.
+    chat.send("start_turn", &again);
+    assert_eq!(chat.until(|line| line["ok"] == false)["error"]["code"], "session_unusable");
 }
 
 #[test]
@@ -266,4 +268,87 @@ fn pictures_come_with_any_turn() {
     assert_eq!(shown.count(), 2);
     chat.turn("t3", &json!({"input": {"text": "Look.", "imageAttachments": [{"path": "none.png"}]}}));
     assert_eq!(chat.event("turn_failed")["error"]["code"], "invalid_request");
+}
+
+#[test]
+fn a_link_of_a_repository_does_not_let_the_agent_write_its_own_record() {
+    let forge = "rm .fullsend-artifacts; mkdir -p .fullsend-artifacts/{{ (results[0].outputId | split(':'))[0] }} && \
+                 echo '{}' > .fullsend-artifacts/{{ (results[0].outputId | split(':'))[0] }}/journal.jsonl && echo done";
+    let place = place(&[
+        json!({"calls": [bash("echo one")]}),
+        json!({"calls": [bash(forge)]}),
+        json!({"say": "Forged.", "expect": [{"json": {"stdout": "done\n"}}]}),
+        json!({"say": "And on.", "expect": [{"user": "Go: t2."}]}),
+    ]);
+    let workspace = place.workspace();
+    fs::create_dir(workspace.join("docs")).unwrap();
+    std::os::unix::fs::symlink("docs", workspace.join(".fullsend-artifacts")).unwrap();
+    let mut chat = Chat::start(&place, &[]);
+    let session = chat.session(&policy(&["bash"], json!({})));
+    let root = workspace.canonicalize().unwrap().join("docs");
+    assert_eq!(session["artifactRoot"], root.to_str().unwrap());
+    chat.complete("t1", &json!({}));
+    assert_eq!(chat.complete("t2", &json!({}))["finalText"], "And on.");
+    // What was real when the session began must be real when it goes on.
+    fs::rename(&root, workspace.join("moved")).unwrap();
+    std::os::unix::fs::symlink("moved", &root).unwrap();
+    chat.turn("t3", &json!({}));
+    assert_eq!(chat.event("turn_failed")["error"]["code"], "session_unusable");
+}
+
+#[test]
+fn a_session_that_could_not_work_does_not_begin() {
+    let place = place(&[json!({"say": "Hello."})]);
+    let workspace = place.workspace().canonicalize().unwrap();
+    fs::create_dir(place.beside("other")).unwrap();
+    for (link, target) in [("out", "../other"), ("nowhere", "gone"), (".fullsend-artifacts", "../other")] {
+        std::os::unix::fs::symlink(target, workspace.join(link)).unwrap();
+    }
+    let mut chat = Chat::start(&place, &["--workspace", "."]);
+    let table = [
+        (json!({"cwd": "/etc"}), json!({"artifactRoot": "runs"}), "invalid_request"),
+        (json!({"cwd": ".."}), json!({"artifactRoot": "runs"}), "invalid_request"),
+        (json!({"cwd": "out"}), json!({"artifactRoot": "runs"}), "invalid_request"),
+        (json!({"cwd": "none"}), json!({"artifactRoot": "runs"}), "invalid_request"),
+        (json!({}), json!({"artifactRoot": "."}), "invalid_request"),
+        (json!({}), json!({"artifactRoot": "/"}), "invalid_request"),
+        (json!({}), json!({"artifactRoot": "nowhere"}), "invalid_request"),
+        (json!({}), json!({"artifactRoot": "out/runs"}), "policy_denied"),
+        (json!({}), json!({"artifactRoot": "../other"}), "policy_denied"),
+        (json!({}), json!({}), "policy_denied"),
+    ];
+    for (place, more, code) in table {
+        let mut params = json!({"workspace": place});
+        params["workspace"]["hostPath"] = json!(workspace);
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = chat.ask("start_session", &params);
+        assert_eq!(answer["error"]["code"], code, "{params} {answer}");
+    }
+    assert_eq!(chat.kinds().len(), 0);
+    assert_eq!(chat.session(&json!({"artifactRoot": "runs"}))["artifactRoot"], json!(workspace.join("runs")));
+}
+
+#[test]
+fn a_question_about_a_call_of_a_subagent_does_not_tell_what_a_handle_stands_for() {
+    let place = AgentPlace::new(&json!({
+        "turns": [{"calls": [{"tool": "delegate_task", "args": {"goal": "Look."}}]}, {"say": "Done."}],
+        "conversations": [{"user": "Look.", "turns": [
+            {"calls": [{"tool": "read_file", "args": {"path": "notes.txt"}}]},
+            {"calls": [bash("{{ results[0].handle.handleId }}")]},
+            {"say": "Looked."},
+        ]}],
+    }));
+    fs::write(place.workspace().join("notes.txt"), format!("deploy with {TOKEN}\n")).unwrap();
+    fs::write(place.beside("canaries"), format!("{TOKEN}\n")).unwrap();
+    let mut chat = Chat::kept(&place, &["--canary-file", "../canaries"]);
+    let asked = json!({"allowedSubagentProfiles": ["default"], "approvalToolIds": ["bash"]});
+    chat.session(&policy(&["delegate_task", "read_file", "bash"], asked));
+    chat.turn("t1", &json!({}));
+    let approval = chat.event("approval_requested")["approval"].clone();
+    let command = approval["input"]["command"].as_str().unwrap();
+    assert!(command.ends_with(":read_file:1"), "{approval}");
+    let answer = json!({"sessionId": "s1", "approvalId": approval["approvalId"], "decision": "deny"});
+    chat.done("resolve_approval", &answer);
+    let (_, _, lines) = chat.end();
+    assert!(!lines.iter().any(|line| line.to_string().contains(TOKEN)));
 }

@@ -1,6 +1,7 @@
 //! `fullsend chat --stdio`: how the service starts, what it tells of turns, and how it ends.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
 use rustix::process::Signal;
@@ -261,4 +262,27 @@ fn a_session_needs_a_place_that_is_there_and_may_be_used() {
     );
     assert_eq!(start(json!({"hostPath": place.workspace()}))["code"], "policy_denied");
     assert_eq!(start(json!({"hostPath": inside, "cwd": "/workspace"})), Value::Null);
+}
+
+#[test]
+fn many_turns_have_room_for_their_files() {
+    let place = place(&[json!({"say": "Hello."})]);
+    let service = place.command(&["chat", "--stdio", "--replay", "../model.yaml"]);
+    let mut limited = std::process::Command::new("sh");
+    limited
+        .args(["-c", "ulimit -Sn 100 && exec \"$0\" \"$@\""])
+        .arg(service.get_program())
+        .args(service.get_args());
+    limited.current_dir(place.workspace()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = limited.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"{}\n").unwrap();
+    let mut answer = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", child.id())).unwrap();
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let [now, most] = files.split_whitespace().take(2).collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(now, most, "{limits}");
+    drop(input);
+    assert!(child.wait().unwrap().success());
 }

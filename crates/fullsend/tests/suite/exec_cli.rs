@@ -118,6 +118,7 @@ fn what_cannot_be_done_is_refused_with_advice_before_anything_happens() {
         (&["p", "--image", "missing.png"], &["missing.png"]),
         (&["p", "--image", "README.md"], &["README.md", "PNG, JPEG, GIF or WebP"]),
         (&["p", "--image", ""], &["--image"]),
+        (&["p", "--result-json-path", "nowhere/r.json"], &["nowhere/r.json", "make the directory `nowhere`"]),
         (&["p", "--image", "c.png", "--resume-run", "r"], &["--image", "--prompt"]),
         (&["p", "--sandbox-docker-runtime", "runsc"], &["--sandbox-image"]),
         (&["p", "--host-mount", "name=a,source=.,target=/"], &["target `/`"]),
@@ -368,7 +369,14 @@ fn what_the_environment_lacks_or_has_wrong_is_said() {
         (&[model], &["no model gateway is named", "--gateway-base-url"]),
         (&[model, url], &["no key", "FULLSEND_API_KEY", "--gateway-auth-mode none"]),
         (&[model, url, ("FULLSEND_API_KEY", " ")], &["no key"]),
-        (&[model, url, ("FULLSEND_GATEWAY_AUTH_MODE", "basic")], &["basic", "`bearer` or `none`"]),
+        (
+            &[model, url, ("FULLSEND_GATEWAY_AUTH_MODE", "basic")],
+            &["basic", "`bearer`, `bearer-unencrypted` or `none`"],
+        ),
+        (
+            &[model, ("FULLSEND_GATEWAY_BASE_URL", "http://192.0.2.7:1"), ("FULLSEND_API_KEY", "k")],
+            &["`http://192.0.2.7:1` without encryption", "https", "--gateway-auth-mode bearer-unencrypted"],
+        ),
         (
             &[model, url, ("OPENAI_API_KEY", "k"), ("CF_CFC_MODE", "bogus")],
             &["bogus", "disabled", "observe", "enforce-explicit", "enforce-strict"],
@@ -381,6 +389,19 @@ fn what_the_environment_lacks_or_has_wrong_is_said() {
             assert!(ran.stderr.contains(part), "{variables:?} without {part:?}: {}", ran.stderr);
         }
     }
+}
+
+#[test]
+fn the_whole_file_system_is_no_workspace_and_a_plain_directory_no_run() {
+    let place = place();
+    let ran = exec_with(&place, &[], &["--workspace", "/", "--replay", "says.yaml", "--prompt", "p"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("root of the file system"), "{}", ran.stderr);
+    fs::create_dir(place.path().join("plain")).unwrap();
+    let ran = place.run(&["resume", "plain"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("plain"), "{}", ran.stderr);
+    assert_eq!(fs::read_dir(place.path().join("plain")).unwrap().count(), 0, "nothing is left there");
 }
 
 #[test]

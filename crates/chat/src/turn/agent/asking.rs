@@ -16,8 +16,6 @@ pub(super) struct Calls(Arc<Mutex<Known>>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The call that began last, with what it is made with as the model wrote it.
-    latest: Option<(ToolRef, Map<String, Value>)>,
     /// What a person has said no to, and in which words.
     denied: BTreeMap<String, String>,
 }
@@ -27,11 +25,6 @@ impl Calls {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call begins.
-    pub(super) fn began(&self, call: ToolRef, written: Map<String, Value>) {
-        self.lock().latest = Some((call, written));
-    }
-
     /// Why a person has denied a call, if one has.
     pub(super) fn denied(&self, call_id: &str) -> Option<String> {
         self.lock().denied.remove(call_id)
@@ -39,12 +32,6 @@ impl Calls {
 
     fn deny(&self, call_id: &str, reason: &str) {
         self.lock().denied.insert(call_id.to_owned(), reason.to_owned());
-    }
-
-    /// What a call is made with, as the model wrote it: what a handle stands for is nothing for a record of questions. Calls of
-    /// subagents are not known here; none of them bears the name of the call that started them.
-    fn written(&self, call: &ToolRef) -> Option<Map<String, Value>> {
-        self.lock().latest.as_ref().filter(|(latest, _)| latest == call).map(|(_, written)| written.clone())
     }
 }
 
@@ -67,7 +54,8 @@ impl Asker {
 
     async fn ask(&self, call: HookedCall<'_>, reason: &str, no: &str) -> Before {
         let tool = ToolRef { tool_call_id: call.call_id.to_owned(), tool_id: call.tool.to_owned() };
-        let input = self.calls.written(&tool).unwrap_or_else(|| call.input.clone());
+        // What a handle stands for is nothing for a record of questions.
+        let input: Map<String, Value> = serde_json::from_str(call.written).unwrap_or_default();
         let question = Question { tool, input, reason: reason.to_owned() };
         match self.desk.ask(question).await {
             Decision::Allow => Before::Allowed,
@@ -105,7 +93,9 @@ impl CallHooks for Asker {
         })
     }
 
-    fn after<'a>(&'a self, _call: HookedCall<'a>, _output: &'a Value) -> Pending<'a, After> {
+    fn after<'a>(&'a self, call: HookedCall<'a>, _output: &'a Value) -> Pending<'a, After> {
+        // Some calls are answered without being made. Models name calls: a yes must not wait for the next one of that name.
+        self.allowed.lock().unwrap_or_else(PoisonError::into_inner).remove(call.call_id);
         Box::pin(async { After::Unchanged })
     }
 }

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use super::super::desk::TurnDesk;
 use super::super::{TurnEnd, TurnOrder};
 use super::asking::{Asker, Calls};
-use super::{SessionKit, ending};
+use super::{SessionKit, ending, root};
 use crate::protocol::{BrowserAccess, ChatError, ChatPolicy, ErrorCode, ToolMode, Workspace};
 use crate::service::{mode_of, slot_of};
 
@@ -56,8 +56,13 @@ pub(super) fn make(kit: &SessionKit, order: &TurnOrder, desk: &TurnDesk) -> Resu
 /// The record of the session; none where it has none, or one in which nothing happened.
 fn recorded(order: &TurnOrder) -> Result<Option<(RunStore, Recorded)>, TurnEnd> {
     let session = &order.session;
-    let (Some(root), Some(run)) = (&session.artifact_root, &session.harness_run_id) else { return Ok(None) };
-    let opened = RunStore::reopen(&Path::new(root).join(run), Arc::new(SystemClock));
+    let (Some(root_of), Some(run)) = (&session.artifact_root, &session.harness_run_id) else {
+        return Ok(None);
+    };
+    if root::leads_elsewhere(Path::new(root_of)) {
+        return Err(TurnEnd::Failed(moved(root_of)));
+    }
+    let opened = RunStore::reopen(&Path::new(root_of).join(run), Arc::new(SystemClock));
     match opened {
         Ok((_, recorded)) if !recorded.opened => Ok(None),
         Ok((store, mut recorded)) => {
@@ -67,6 +72,12 @@ fn recorded(order: &TurnOrder) -> Result<Option<(RunStore, Recorded)>, TurnEnd> 
         }
         Err(error) => ending::without_record(error),
     }
+}
+
+fn moved(root: &str) -> ChatError {
+    let message =
+        format!("the record of the session cannot be used now: `{root}` leads elsewhere than when it began");
+    ChatError::new(ErrorCode::SessionUnusable, message)
 }
 
 fn used(recorded: &Recorded) -> Usage {

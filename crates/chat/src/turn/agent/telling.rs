@@ -88,7 +88,6 @@ impl Teller {
         if call.name == subagent::NAME {
             self.say(&ChatEvent::SubagentStarted { subagent: subagent_of(call, &arguments) });
         }
-        self.calls.began(reference(call), arguments);
     }
 
     fn ended(&mut self, call: &ToolCall, shown: &Shown, done: bool, hidden: bool) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail, ensure};
 use fullsend_agent::scene::ChosenModel;
 use fullsend_fetch::get::ExtraRoots;
+use fullsend_fetch::service::{Channel, ServiceUrl, ServiceUrlError};
 use fullsend_model::gateway::{ApiKey, Auth};
 use fullsend_model::{Cost, Gateway, GatewayConfig, Replay};
 
@@ -52,7 +53,11 @@ pub(in crate::command) fn choose(args: &ModelArgs, recorded: &OnRecord) -> Resul
     let mode = auth_mode(args, recorded)?;
     let auth = match mode {
         "none" => Auth::None,
-        _ => bearer()?,
+        UNENCRYPTED => bearer()?,
+        _ => {
+            keep_confidential(&url)?;
+            bearer()?
+        }
     };
     let mut config = GatewayConfig::new(url.clone(), auth);
     if let Some(seconds) = args.gateway_timeout_seconds {
@@ -80,10 +85,34 @@ fn auth_mode(args: &ModelArgs, recorded: &OnRecord) -> Result<&'static str> {
     match mode.as_deref() {
         None | Some("bearer") => Ok("bearer"),
         Some("none") => Ok("none"),
-        Some(other) => bail!(Advice::new(
-            format!("`{other}` is no way to authenticate"),
-            "use `bearer` or `none` for `--gateway-auth-mode` or `FULLSEND_GATEWAY_AUTH_MODE`",
+        Some(UNENCRYPTED) => Ok(UNENCRYPTED),
+        Some(other) => bail!(no_way_to_authenticate(other)),
+    }
+}
+
+/// The way to authenticate of those who send a key over a network that they trust.
+pub(in crate::command) const UNENCRYPTED: &str = "bearer-unencrypted";
+
+pub(in crate::command) fn no_way_to_authenticate(mode: &str) -> Advice {
+    Advice::new(
+        format!("`{mode}` is no way to authenticate"),
+        format!(
+            "use `bearer`, `{UNENCRYPTED}` or `none` for `--gateway-auth-mode` or `FULLSEND_GATEWAY_AUTH_MODE`"
+        ),
+    )
+}
+
+/// Refuses to send a key over `http` to another machine. What else is wrong with the address is told by who uses it.
+pub(in crate::command) fn keep_confidential(url: &str) -> Result<()> {
+    match ServiceUrl::parse(url, Channel::Confidential) {
+        Err(ServiceUrlError::NotConfidential) => bail!(Advice::new(
+            format!("the key of the model gateway would go to `{url}` without encryption"),
+            format!(
+                "use `https`, `--gateway-auth-mode none`, or `--gateway-auth-mode {UNENCRYPTED}` if everybody on the way \
+                 may have the key"
+            ),
         )),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

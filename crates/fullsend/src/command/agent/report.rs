@@ -22,9 +22,11 @@ pub(super) fn conclude(
     took: Duration,
     output: &mut Output,
 ) -> Result<Exit> {
-    if let Some(path) = &args.result_json_path {
-        write_result(path, &result_json(finished, model, took)?)?;
-    }
+    // What was paid for is shown also where the file cannot be written.
+    let written = match &args.result_json_path {
+        Some(path) => result_json(finished, model, took).and_then(|result| write_result(path, &result)),
+        None => Ok(()),
+    };
     match args.output_mode {
         // A run without an answer has nothing to say to a program.
         OutputMode::Batch if finished.answer.is_empty() => {}
@@ -38,6 +40,7 @@ pub(super) fn conclude(
     if let Some(problem) = problem(finished) {
         output.aside(&format!("error: {}\n", harmless(&problem)));
     }
+    written?;
     Ok(exit(finished))
 }
 

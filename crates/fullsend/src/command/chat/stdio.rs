@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use fullsend_chat::store::Place;
 use fullsend_chat::transport;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::super::sandbox::signals::Signals;
 use super::{complain, database, held, service};
@@ -21,6 +22,7 @@ pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
             "each session says where it begins, in `workspace.cwd` of `start_session`"
         ));
     }
+    make_room_for_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let served = runtime.block_on(serve(args, output));
     // A thread that still waits for input must not hold up the end.
@@ -32,6 +34,13 @@ pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
             Ok(Exit::Failed)
         }
     }
+}
+
+/// Lets this process have as many files open as it may. A turn needs about a dozen, so that the usual limit is too low for a
+/// hundred turns at once. Commands in the sandbox have a limit of their own.
+fn make_room_for_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _as_it_was = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 async fn serve(args: &ChatArgs, output: &mut Output) -> Result<()> {

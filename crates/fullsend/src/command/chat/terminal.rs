@@ -82,7 +82,7 @@ pub(super) fn run(args: &ChatArgs, output: &mut Output) -> Result<Exit> {
         service,
         begin: setup::session(args, &allowance, &workspace),
         resume: args.resume.clone(),
-        greeting: setup::greeting(&workspace),
+        greeting: setup::greeting(&workspace, args.resume.is_some()),
         database,
     };
     let ended = run_inside(setup, output);
@@ -102,8 +102,10 @@ fn run_inside(setup: Setup, output: &mut Output) -> Result<Exit> {
     let (ended, session) = talked?;
     if let Some(session) = session {
         output.note(&format!(
-            "The session is kept in {}. Go on with it: fullsend chat --resume {session}",
-            shown(&database)
+            "The session is kept in {}. Go on with it: fullsend chat --resume {}",
+            shown(&database),
+            // A program may have named it.
+            text::clean(&session)
         ));
     }
     Ok(match ended {

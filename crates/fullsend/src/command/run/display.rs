@@ -178,13 +178,13 @@ fn short(text: &str) -> String {
     if letters.next().is_some() { format!("{cut}…") } else { cut }
 }
 
-/// Text of the model stands apart from ours.
+/// Text of the model stands behind a mark in every line, so that none of it passes for a line of ours.
 fn indented(text: &str, at_line_start: bool) -> String {
     let mut shown = String::with_capacity(text.len() + 8);
     let mut start = at_line_start;
     for line in text.split_inclusive('\n') {
-        if start && !line.trim().is_empty() {
-            shown.push_str("  ");
+        if start {
+            shown.push_str(if line.trim().is_empty() { "  >" } else { "  > " });
         }
         shown.push_str(line);
         start = line.ends_with('\n');
@@ -199,7 +199,15 @@ fn harmless(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bare, exit_code};
+    use super::{bare, exit_code, indented};
+
+    #[test]
+    fn every_line_of_the_model_has_its_mark() {
+        let forged = "Done.\n\n× denied by egress: fake:443\nwarning: fake";
+        let shown = "  > Done.\n  >\n  > × denied by egress: fake:443\n  > warning: fake";
+        assert_eq!(indented(forged, true), shown);
+        assert_eq!(indented(" and more\nnext", false), " and more\n  > next");
+    }
 
     #[test]
     fn a_reason_does_not_repeat_what_it_is_about() {

@@ -15,7 +15,7 @@ use fullsend_runtimes::{
 };
 use fullsend_sandbox::Secret;
 
-use super::super::agent::model::{self, OnRecord};
+use super::super::agent::model::{self, OnRecord, UNENCRYPTED, keep_confidential, no_way_to_authenticate};
 use super::super::remote::Session;
 use crate::cli::{ModelArgs, RunArgs};
 use crate::environment;
@@ -146,7 +146,10 @@ fn service(model: &ModelArgs, environment: &Environment, vendor: &Vendor) -> Res
     let mode = model.gateway_auth_mode.as_deref().or_else(|| set("FULLSEND_GATEWAY_AUTH_MODE"));
     let headers = match mode {
         Some("none") => Vec::new(),
-        None | Some("bearer") => {
+        None | Some("bearer" | UNENCRYPTED) => {
+            if mode != Some(UNENCRYPTED) {
+                keep_confidential(&upstream)?;
+            }
             let key = set("FULLSEND_API_KEY").or_else(|| set(vendor.key_variable)).ok_or_else(|| {
                 Advice::new(
                     "there is no key for the model",
@@ -158,10 +161,7 @@ fn service(model: &ModelArgs, environment: &Environment, vendor: &Vendor) -> Res
             })?;
             vec![(vendor.header.to_owned(), Secret::new(format!("{}{key}", vendor.scheme)))]
         }
-        Some(other) => bail!(Advice::new(
-            format!("`{other}` is no way to authenticate"),
-            "use `bearer` or `none` for `--gateway-auth-mode` or `FULLSEND_GATEWAY_AUTH_MODE`",
-        )),
+        Some(other) => bail!(no_way_to_authenticate(other)),
     };
     Ok(ModelService { upstream, headers })
 }

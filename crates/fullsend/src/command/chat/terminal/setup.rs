@@ -63,13 +63,11 @@ pub(super) fn session(args: &ChatArgs, allowance: &Allowance, workspace: &Path) 
     }
 }
 
-/// The first lines of a chat.
-pub(super) fn greeting(workspace: &Path) -> String {
+/// The first lines of a chat. A session that is gone on with works where it always did, and says so itself.
+pub(super) fn greeting(workspace: &Path, resumes: bool) -> String {
     let version = env!("CARGO_PKG_VERSION");
-    let workspace = workspace.display();
-    format!(
-        "fullsend {version}, working in {workspace}\nSay what is to be done. /help says what else there is."
-    )
+    let place = if resumes { String::new() } else { format!(", working in {}", workspace.display()) };
+    format!("fullsend {version}{place}\nSay what is to be done. /help says what else there is.")
 }
 
 /// What the service could not write down: told when the screen is given back.

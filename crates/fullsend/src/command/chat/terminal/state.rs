@@ -223,7 +223,8 @@ impl Chat {
         }
         // What was asked then is asked no more.
         self.questions.clear();
-        self.note(format!("This is session {}.", session.session_id));
+        let place = &session.workspace.host_path;
+        self.note(format!("This is session {}, working in {place}.", session.session_id));
         self.running = match session.status {
             SessionState::TurnRunning | SessionState::Canceling => {
                 self.note("A turn is under way in another process; nothing can be said until it has ended.");

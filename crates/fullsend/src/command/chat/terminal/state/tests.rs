@@ -301,7 +301,7 @@ fn a_session_is_shown_as_it_was() {
         "  command:",
         "    rm x",
         "! it was interrupted",
-        "· This is session s1.",
+        "· This is session s1, working in /w.",
         ">",
     ];
     assert_eq!(shown, expected);
