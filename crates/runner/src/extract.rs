@@ -59,6 +59,8 @@ pub struct Extracted {
     pub files: Vec<PathBuf>,
     /// What was left out, and why; harmless to print.
     pub warnings: Vec<String>,
+    /// Links of a repository that were left out, relative to the root.
+    pub left_out_links: Vec<PathBuf>,
     left_out: usize,
 }
 
@@ -167,6 +169,7 @@ fn copy(
     let links = std::mem::take(&mut walk.links);
     for gone in links::make(to, &links).map_err(at_root)? {
         walk.found.warn(&gone, "a link that does not lead to something in the same tree");
+        walk.found.left_out_links.push(gone);
     }
     Ok(walk.found.told())
 }

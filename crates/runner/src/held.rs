@@ -65,10 +65,12 @@ impl Held {
     pub(crate) async fn give_back(mut self, cancel: &Cancel) -> GivenBack {
         let mut warnings = self.end_session().await;
         if let Some(fetching) = self.fetching.take() {
+            let fetcher = fetching.fetcher().clone();
             tokio::select! {
                 () = fetching.stop() => {}
                 () = cancel.hurried() => {}
             }
+            warnings.extend(fetcher.unrecorded());
         }
         if let Some(servers) = self.servers.take() {
             servers.stop(cancel).await;

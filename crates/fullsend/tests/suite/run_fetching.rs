@@ -219,3 +219,25 @@ fn an_agent_gets_ten_skills_or_as_many_as_the_harness_says() {
         }
     });
 }
+
+#[test]
+fn a_run_says_that_its_audit_log_could_not_be_written() {
+    in_namespace(test_name!(), &hosts(), || {
+        let Some(fetching) = Fetching::new(test_name!()) else { return };
+        let log = fetching.at.place.path().join(".fullsend/.fullsend-cache/fetch-audit.jsonl");
+        std::fs::create_dir_all(&log).unwrap();
+        fetching.does(&[fetch(&fetching.bare("s1"))]);
+        let told = fetching.run(&[]);
+        assert_eq!(told.results()[0]["status"], "error", "{:?}", told.results());
+        let expected = "/.fullsend-cache/fetch-audit.jsonl`";
+        let warnings = told.report()["warnings"].as_array().unwrap();
+        let count = warnings.iter().filter(|told| told.as_str().unwrap().contains(expected)).count();
+        assert_eq!(count, 1, "{warnings:?}");
+        let mut events = told.lines.iter().map(|line| &line["event"]);
+        assert!(
+            events.any(|event| event["type"] == "warning" && event["text"].to_string().contains(expected)),
+            "{:?}",
+            told.lines
+        );
+    });
+}

@@ -126,6 +126,11 @@ impl RuntimeFetcher {
         self.desk.delivery.mount()
     }
 
+    /// A warning for the operator, if anything so far could not be put into the audit log.
+    pub fn unrecorded(&self) -> Option<String> {
+        self.desk.record.unrecorded()
+    }
+
     /// Fetches the skill at a pinned URL, unless it is there already.
     ///
     /// Once a place of the quota is taken, the work goes on even if nobody waits for it any more: an agent that hangs up at

@@ -1,8 +1,8 @@
 //! The audit log, kept by what an untrusted agent asks for.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use fullsend_fetch::audit::{AuditError, FetchType, Refusal, Source, Success};
 use fullsend_origin::Sha256Digest;
@@ -10,6 +10,7 @@ use fullsend_resolve::Store;
 
 use super::admission::Admitted;
 use super::refusal::FetchRefusal;
+use crate::steps::pre_script::with_cause;
 
 /// How many refusals of one run are recorded. An agent that asks for nonsense without end must not fill the disk.
 const MOST_REFUSALS: usize = 1000;
@@ -21,6 +22,8 @@ const LONGEST_TEXT: usize = 2000;
 pub(super) struct Record {
     store: Arc<Store>,
     refusals: AtomicUsize,
+    /// The first thing that went wrong with the log.
+    unwritten: OnceLock<AuditError>,
     told: Option<Told>,
 }
 
@@ -64,7 +67,16 @@ impl<'k> From<&'k Admitted> for Known<'k> {
 
 impl Record {
     pub(super) fn new(store: Arc<Store>, told: Option<Told>) -> Self {
-        Self { store, refusals: AtomicUsize::new(0), told }
+        Self { store, refusals: AtomicUsize::new(0), unwritten: OnceLock::new(), told }
+    }
+
+    /// What to tell the operator where something is missing in the audit log.
+    pub(super) fn unrecorded(&self) -> Option<String> {
+        let why = with_cause(self.unwritten.get()?);
+        let path = self.store.audit().path().display();
+        Some(format!(
+            "what the agent fetched or was refused could not be put into the audit log `{path}`: {why}"
+        ))
     }
 
     /// A skill is about to be delivered. What cannot be recorded is not done.
@@ -77,8 +89,9 @@ impl Record {
             source,
         });
         written.map_err(|error| {
-            complain(&error);
-            FetchRefusal::new(500, error.code(), "failed to record the fetch")
+            let refusal = FetchRefusal::new(500, error.code(), "failed to record the fetch");
+            self.complain(error);
+            refusal
         })?;
         self.tell(admitted.skill.url().url().as_str(), true, "verified and scanned");
         Ok(())
@@ -104,12 +117,16 @@ impl Record {
             reason: start_of(reason),
         });
         if let Err(error) = written {
-            complain(&error);
+            self.complain(error);
         }
     }
-}
 
-impl Record {
+    /// The agent is not the one who can repair the log.
+    fn complain(&self, error: AuditError) {
+        tracing::error!(%error, "what the agent asked for is not in the audit log");
+        let _the_first_says_enough = self.unwritten.set(error);
+    }
+
     fn tell(&self, url: &str, allowed: bool, why: &str) {
         if let Some(Told(told)) = &self.told {
             told(url, allowed, why);
@@ -121,9 +138,4 @@ impl Record {
 fn start_of(text: &str) -> &str {
     let end = text.char_indices().nth(LONGEST_TEXT).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or_default()
-}
-
-/// The agent is not the one who can repair the log.
-fn complain(error: &AuditError) {
-    tracing::error!(%error, "what the agent asked for is not in the audit log");
 }

@@ -110,6 +110,11 @@ impl FetchService {
         self.fetcher.mount()
     }
 
+    /// What fetches for it.
+    pub fn fetcher(&self) -> &RuntimeFetcher {
+        &self.fetcher
+    }
+
     /// Accepts nothing more, waits a moment for requests under way, and ends.
     pub async fn stop(mut self) {
         let _gone_already = self.stopping.send(true);

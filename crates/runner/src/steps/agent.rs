@@ -361,8 +361,11 @@ async fn take_repo(
         &git.config,
         sanitiser.is_over,
     );
-    match copied {
-        Ok(extracted) => warn(scene, extracted.warnings),
+    let left_out_links = match copied {
+        Ok(extracted) => {
+            warn(scene, extracted.warnings);
+            extracted.left_out_links
+        }
         // The result may still be what was asked for, and a half copy is worse than none.
         Err(error) if scene.plan.harness.validation_loop.is_some() && !(sanitiser.is_over)() => {
             teller.warn(with_cause(&error));
@@ -370,7 +373,7 @@ async fn take_repo(
             return Ok(None);
         }
         Err(error) => return Err(Stop::Failed { message: with_cause(&error) }),
-    }
+    };
     let replaced = ground.withheld.restore(&repo).map_err(Stop::io("put settings of the repository back"))?;
     for path in replaced {
         teller.warn(format!("what the agent wrote to `{}` is not delivered", path.display()));
@@ -386,7 +389,7 @@ async fn take_repo(
     }
     let path = request.environment.get("PATH");
     let (host, scratch) = (&request.target_repo, ground.place.stage.root());
-    let compared = Compared { host, base: &git.base, copy: &repo, scratch };
+    let compared = Compared { host, base: &git.base, copy: &repo, left_out_links: &left_out_links, scratch };
     match extract::changes(compared, &place.changes(), path, &request.cancel).await {
         Ok(()) => {}
         Err(error) => teller.warn(with_cause(&error)),

@@ -443,6 +443,26 @@ fn what_cannot_be_recorded_is_not_done() {
 }
 
 #[test]
+fn what_is_missing_in_the_audit_log_can_be_told() {
+    let place = FetchPlace::new();
+    let url = place.skill("review", &[("SKILL.md", SKILL)]);
+    let log = place.path("workspace/.fullsend-cache/fetch-audit.jsonl");
+    for asked in [url.as_str(), "https://elsewhere.example.com/x", "nonsense"] {
+        let fetcher = place.fetcher();
+        assert_eq!(fetcher.unrecorded(), None);
+        std::fs::create_dir_all(&log).unwrap();
+        run(fetcher.fetch(asked)).unwrap_err();
+        std::fs::remove_dir(&log).unwrap();
+        let told = fetcher.unrecorded().unwrap();
+        assert!(told.contains(&format!("audit log `{}`", log.display())), "{told}");
+        // What goes well afterwards does not bring back what is missing.
+        run(fetcher.fetch(&url)).unwrap();
+        assert_eq!(fetcher.unrecorded(), Some(told));
+        std::fs::remove_file(&log).unwrap();
+    }
+}
+
+#[test]
 fn an_agent_that_asks_for_nonsense_does_not_fill_the_disk() {
     let place = FetchPlace::new();
     let fetcher = place.fetcher();

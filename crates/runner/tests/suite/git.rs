@@ -1,12 +1,14 @@
 //! Real git in extracted repositories that would start programs if they could.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, Permissions};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fullsend_runner::extract::{self, Base, Compared, GitConfig, Limits, changes, harden_git};
+use fullsend_runner::extract::{self, Base, Compared, GitConfig, Limits, PatchError, changes, harden_git};
 use fullsend_runtimes::cancellation;
 use fullsend_testkit::declare_skip;
 
@@ -236,8 +238,13 @@ async fn the_patch_leads_from_the_hosts_commit_to_what_the_agent_left() {
     fs::write(place.host().join("meanwhile.txt"), "of the operator\n").unwrap();
     git(&place.host(), &["add", "."]).unwrap();
     git(&place.host(), &["commit", "--quiet", "-m", "second"]).unwrap();
-    let compared =
-        Compared { host: &place.host(), base: &base, copy: &place.copy(), scratch: place.base.path() };
+    let compared = Compared {
+        host: &place.host(),
+        base: &base,
+        copy: &place.copy(),
+        left_out_links: &[],
+        scratch: place.base.path(),
+    };
     changes(compared, &patch, None, &cancel).await.unwrap();
     assert!(!place.trap().exists());
     let text = fs::read_to_string(&patch).unwrap();
@@ -266,7 +273,8 @@ async fn every_kind_of_object_names_gets_a_patch() {
         fs::write(copy.join("file.txt"), "two\n").unwrap();
         let (_canceller, cancel) = cancellation();
         let (begun, patch) = (Base::of_host(&host, None, &cancel).await, base.path().join("changes.patch"));
-        let compared = Compared { host: &host, base: &begun, copy: &copy, scratch: base.path() };
+        let compared =
+            Compared { host: &host, base: &begun, copy: &copy, left_out_links: &[], scratch: base.path() };
         changes(compared, &patch, None, &cancel).await.unwrap();
         let text = fs::read_to_string(&patch).unwrap();
         assert!(text.contains("-one\n+two\n"), "{format}: {text}");
@@ -287,7 +295,8 @@ async fn without_a_commit_the_files_themselves_are_compared() {
     let (_canceller, cancel) = cancellation();
     let patch = base.path().join("p");
     let at_first = Base::of_host(&host, None, &cancel).await;
-    let compared = Compared { host: &host, base: &at_first, copy: &copy, scratch: base.path() };
+    let compared =
+        Compared { host: &host, base: &at_first, copy: &copy, left_out_links: &[], scratch: base.path() };
     changes(compared, &patch, None, &cancel).await.unwrap();
     let text = fs::read_to_string(&patch).unwrap();
     for part in ["--- a/changed\n+++ b/changed\n", "-one\n+two\n", "+++ b/new\n", "--- a/gone\n"] {
@@ -295,4 +304,104 @@ async fn without_a_commit_the_files_themselves_are_compared() {
     }
     assert!(!text.contains("same"), "{text}");
     assert!(!host.join(".git").exists(), "the target is left as it is");
+}
+
+/// Links that no copy has: dangling, absolute, leading outside, and with names that mean more to git than to others.
+fn links_to_nowhere() -> Vec<(&'static OsStr, &'static str)> {
+    let odd = OsStr::from_bytes(b"odd/\xff\n*");
+    let plain = ["dangling", "deep/absolute", "deep/outside", ":(glob)**", "*.txt", " [x]"].map(OsStr::new);
+    let texts = ["nothing", "/etc/passwd", "../../outside", "nothing", "nothing", "nothing", "nothing"];
+    plain.into_iter().chain([odd]).zip(texts).collect()
+}
+
+fn make_links(directory: &Path) {
+    for inner in ["deep", "odd"] {
+        fs::create_dir(directory.join(inner)).unwrap();
+    }
+    for (path, text) in links_to_nowhere() {
+        symlink(text, directory.join(path)).unwrap();
+    }
+}
+
+/// The patch for what `agent` is, when links were left out of its copy.
+async fn patched(place: &Place, base: &Base) -> (extract::Extracted, String) {
+    let (_canceller, cancel) = cancellation();
+    let extracted = extract(place).await;
+    let patch = place.base.path().join("changes.patch");
+    let (host, copy, left_out_links) = (&place.host(), &place.copy(), &extracted.left_out_links);
+    let compared = Compared { host, base, copy, left_out_links, scratch: place.base.path() };
+    changes(compared, &patch, None, &cancel).await.unwrap();
+    (extracted, String::from_utf8_lossy(&fs::read(&patch).unwrap()).into_owned())
+}
+
+#[tokio::test]
+async fn links_that_are_left_out_of_the_copy_are_not_deleted_by_the_patch() {
+    for committed in [true, false] {
+        let Some(place) = Place::new() else { return };
+        let (_canceller, cancel) = cancellation();
+        for directory in [place.host(), place.agent()] {
+            make_links(&directory);
+            fs::write(directory.join("deep/plain.txt"), "plain\n").unwrap();
+            fs::create_dir_all(directory.join("inner/part")).unwrap();
+            fs::write(directory.join("inner/part/file.txt"), "one\n").unwrap();
+        }
+        if committed {
+            git(&place.host(), &["add", "."]).unwrap();
+            git(&place.host(), &["commit", "--quiet", "-m", "links"]).unwrap();
+        } else {
+            fs::remove_dir_all(place.host().join(".git")).unwrap();
+        }
+        let base = Base::of_host(&place.host(), None, &cancel).await;
+        let (extracted, patch) = patched(&place, &base).await;
+        assert_eq!(extracted.left_out_links.len(), links_to_nowhere().len());
+        assert_eq!(patch, "", "{committed}");
+
+        // What the agent does is in the patch, but for links that are left out.
+        fs::remove_dir_all(place.copy()).unwrap();
+        let agent = place.agent();
+        fs::write(agent.join("file.txt"), "one\ntwo\n").unwrap();
+        for gone in ["deep/outside", "gone.txt", "deep/absolute", "deep/plain.txt", "*.txt"] {
+            fs::remove_file(agent.join(gone)).unwrap();
+        }
+        fs::remove_dir_all(agent.join("inner")).unwrap();
+        symlink("/etc/shadow", agent.join("deep/absolute")).unwrap();
+        symlink("/etc/shadow", agent.join("new-link")).unwrap();
+        symlink("/etc/shadow", agent.join("deep/plain.txt")).unwrap();
+        symlink("/etc/shadow", agent.join("inner")).unwrap();
+        fs::write(agent.join("*.txt"), "a file now\n").unwrap();
+        let (extracted, patch) = patched(&place, &base).await;
+        let mut changed: Vec<&str> =
+            patch.lines().filter_map(|line| line.strip_prefix("diff --git a/")).collect();
+        changed.dedup();
+        // A link that became a file is removed and made.
+        let expected =
+            ["*.txt b/*.txt", "deep/outside b/deep/outside", "file.txt b/file.txt", "gone.txt b/gone.txt"];
+        assert_eq!(changed, expected, "{committed}: {patch}");
+        for told in ["`deep/absolute`", "`new-link`", "`deep/plain.txt`", "`inner`"] {
+            assert!(extracted.warnings.iter().any(|warning| warning.starts_with(told)), "{told}");
+        }
+        if committed {
+            let patch = place.base.path().join("changes.patch").display().to_string();
+            git(&place.host(), &["apply", "--check", &patch]).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_git_it_is_said_that_git_is_missing() {
+    let base = tempfile::tempdir().unwrap();
+    let (host, copy) = (base.path().join("host"), base.path().join("copy"));
+    for directory in [&host, &copy] {
+        fs::create_dir(directory).unwrap();
+    }
+    let (_canceller, cancel) = cancellation();
+    let nowhere = Some("/nonexistent");
+    let begun = Base::of_host(&host, nowhere, &cancel).await;
+    let compared =
+        Compared { host: &host, base: &begun, copy: &copy, left_out_links: &[], scratch: base.path() };
+    let error = changes(compared, &base.path().join("p"), nowhere, &cancel).await.unwrap_err();
+    assert!(matches!(error, PatchError::NoGit), "{error:?}");
+    let said = error.to_string();
+    assert!(said.contains("git was not found") && said.contains("PATH"), "{said}");
+    assert!(!said.contains("#!/bin/sh"), "{said}");
 }
