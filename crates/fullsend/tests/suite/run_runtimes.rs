@@ -502,6 +502,9 @@ fn what_has_no_use_is_said_or_refused() {
         ("codex", &["--prices", "1,2"]),
         ("replay", &["--gateway-timeout-seconds", "5"]),
         ("native", &["--web-search-model", "m"]),
+        ("native", &["--runtime-program", "/bin/true"]),
+        ("replay", &["--gateway-base-url", "http://127.0.0.1:1"]),
+        ("replay", &["--gateway-auth-mode", "none"]),
     ] {
         let usual =
             ["run", "review", "--fullsend-dir", ".fullsend", "--target-repo", "repo", "--runtime", runtime];

@@ -35,7 +35,7 @@ pub(super) fn choose(
         ConfigFile::Repo(config) => config.runtime.as_ref(),
     });
     let name = args.runtime.or_else(|| configured.map(|name| name.value)).unwrap_or(RuntimeName::Native);
-    refuse_unused(&args.model, name)?;
+    refuse_unused(args, name)?;
     let program = |name: &str| program(args, environment, name);
     Ok(match name {
         RuntimeName::Native => {
@@ -83,11 +83,16 @@ fn unnamed(args: &ModelArgs) -> OnRecord {
 }
 
 /// Options that this runtime has no use for, rather than taking them for nothing.
-fn refuse_unused(model: &ModelArgs, name: RuntimeName) -> Result<()> {
+fn refuse_unused(args: &RunArgs, name: RuntimeName) -> Result<()> {
+    let model = &args.model;
+    let replays = name == RuntimeName::Replay;
     let ours = matches!(name, RuntimeName::Native | RuntimeName::Replay);
     let native = name == RuntimeName::Native;
     let unused = [
         ("--replay", model.replay.is_some() && !ours),
+        ("--runtime-program", args.runtime_program.is_some() && ours),
+        ("--gateway-base-url", model.gateway_base_url.is_some() && replays),
+        ("--gateway-auth-mode", model.gateway_auth_mode.is_some() && replays),
         ("--prices", model.prices.is_some() && !native),
         ("--gateway-timeout-seconds", model.gateway_timeout_seconds.is_some() && !native),
         // Children that search the web are not among what agents of harnesses may have.
