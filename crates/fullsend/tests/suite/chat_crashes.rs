@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::suite::agent_crashes::Chance;
 use crate::suite::agent_place::AgentPlace;
-use crate::suite::chat_process::{Chat, Heard, forsaken, session, turn, without_gap};
+use crate::suite::chat_process::{Chat, Heard, session, turn, without_gap};
 
 const KILLS: usize = 200;
 /// Each has a store of its own; they are killed side by side.
@@ -56,7 +56,6 @@ fn kill_again_and_again(number: usize) -> Hit {
             after /= 2;
         }
         kill_after(&mut chat, after, chance.below(2) == 0);
-        forsaken(&place);
         keeper.remember(chat, Some(id));
     }
     let mut chat = keeper.resumed(&place);

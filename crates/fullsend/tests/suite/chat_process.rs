@@ -1,10 +1,8 @@
 //! A chat service in a process of its own, talked to line by line.
 
-use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
-use rustix::fs::FlockOperation;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -174,17 +172,6 @@ impl Chat {
             assert!(read.is_none(), "nobody asked");
         }
         self.child.wait().unwrap()
-    }
-}
-
-/// Waits until no process of the place holds the lock of a service that was killed. One that was just being started, and is
-/// not yet another program, has all that its parent had open.
-pub(crate) fn forsaken(place: &AgentPlace) {
-    for entry in fs::read_dir(place.beside(".")).unwrap().map(Result::unwrap) {
-        if entry.file_name().to_string_lossy().starts_with("chat.db-owner-") {
-            let file = File::open(entry.path()).unwrap();
-            rustix::fs::flock(&file, FlockOperation::LockShared).unwrap();
-        }
     }
 }
 
